@@ -1,0 +1,244 @@
+#ifndef GO_ENGINE_H
+#define GO_ENGINE_H
+#include <stddef.h>
+#include <stdint.h>
+
+/* The one public face of the engine. Lines that start with a hash are dropped to give a legal cffi cdef,
+ * so there are no macros with values here: constants are enums.
+ *
+ * Conventions: every function that can fail returns a go_status; buffers belong to the caller and come with
+ * their length; handles are opaque and made and freed in pairs; nothing is global after start-up.
+ * Points are row-major from the top-left corner: p = row * cols + col; a pass is move rows * cols.
+ * Colours: 1 black, 2 white, 0 empty. */
+
+typedef enum go_status {
+  GO_OK = 0,
+  GO_ERR_ARGUMENT = 1,   /* a size, flag or length outside its contract */
+  GO_ERR_MEMORY = 2,
+  GO_ERR_OCCUPIED = 3,   /* why a move is illegal */
+  GO_ERR_KO = 4,         /* simple ko */
+  GO_ERR_SUPERKO = 5,
+  GO_ERR_SUICIDE = 6,
+  GO_ERR_TURN = 7,       /* the other colour is to move */
+  GO_ERR_FINISHED = 8,   /* the game is over */
+  GO_ERR_FORMAT = 9,     /* bytes that are not the format they claim to be */
+  GO_ERR_BOUNDS = 10,    /* numbers in a well-formed file that the exact arithmetic does not allow */
+  GO_ERR_MISMATCH = 11,  /* a replay gave another record than the one claimed */
+  GO_ERR_KERNEL = 12,    /* a kernel that this machine or build does not have */
+  GO_ERR_STOPPED = 13    /* asked to stop before the work was done */
+} go_status;
+
+/* One short sentence for a status; never NULL. */
+const char *go_status_text(int status);
+
+/* ---- rules and games ------------------------------------------------------------------------------------ */
+
+enum { GO_EMPTY = 0, GO_BLACK = 1, GO_WHITE = 2 };
+enum { GO_KO_SIMPLE = 0, GO_KO_POSITIONAL = 1, GO_KO_SITUATIONAL = 2 };
+enum { GO_SCORING_AREA = 0, GO_SCORING_TERRITORY = 1 };
+enum { GO_END_NONE = 0, GO_END_PASSES = 1, GO_END_SETTLED = 2, GO_END_CAP = 3 };
+
+typedef struct go_rules {
+  int32_t rows, cols;       /* 1..19 each */
+  int32_t ko;               /* GO_KO_* */
+  int32_t suicide;          /* 1: two stones or more may be suicide; a single stone never may */
+  int32_t scoring;          /* GO_SCORING_* */
+  int32_t pass_alive;       /* 1: area scoring gives dead stones inside pass-alive territory to its owner */
+  int32_t settled_end;      /* 1: the game ends when pass-alive areas cover the whole board (Benson) */
+  int32_t komi_half;        /* komi in half points, added to white */
+  int32_t move_cap;         /* moves (passes included) after which the game ends; 0: no cap */
+} go_rules;
+
+typedef struct go_game go_game;
+
+int go_game_new(const go_rules *rules, go_game **out);
+void go_game_free(go_game *game);
+int go_game_copy(const go_game *game, go_game **out);
+/* Back to the empty board under the same rules. */
+void go_game_clear(go_game *game);
+/* Sets a position (rows * cols colours) on a game without moves and who is to move; every chain must have a liberty. */
+int go_game_setup(go_game *game, const uint8_t *stones, size_t len, int32_t to_move);
+/* Plays a move for `colour` (GO_EMPTY: whoever is to move). On any status but GO_OK nothing has changed. */
+int go_game_play(go_game *game, int32_t move, int32_t colour);
+/* GO_OK, or the reason why the move is illegal, without playing it. `colour` as above; another colour than the one
+ * to move is judged by occupation, suicide and ko only. */
+int go_game_check(const go_game *game, int32_t move, int32_t colour);
+/* legal[p] = 1 for each legal move of the side to move, the pass included: len = rows * cols + 1. All 0 when over. */
+int go_game_legal(const go_game *game, uint8_t *legal, size_t len);
+int go_game_stones(const go_game *game, uint8_t *stones, size_t len);
+int32_t go_game_to_move(const go_game *game);
+int32_t go_game_moves(const go_game *game);                      /* number of moves played */
+int go_game_move_at(const go_game *game, int32_t ply, int32_t *move, int32_t *colour);
+int32_t go_game_end(const go_game *game);                        /* GO_END_* */
+int32_t go_game_captured(const go_game *game, int32_t colour);   /* stones of `colour` taken off, suicides included */
+uint64_t go_game_hash(const go_game *game);                      /* of the stones alone (Zobrist) */
+/* Black minus white in half points, komi included, of the position as it stands; owner (len rows * cols, or NULL):
+ * GO_BLACK, GO_WHITE or GO_EMPTY a point. Territory scoring: no dead stones are removed. */
+int go_game_score(const go_game *game, int32_t *score_half, uint8_t *owner, size_t len);
+/* alive[p] = colour whose pass-alive area (Benson: chains and the regions vital to them) holds p, else GO_EMPTY. */
+int go_game_pass_alive(const go_game *game, uint8_t *alive, size_t len);
+
+/* ---- features (version 1) ------------------------------------------------------------------------------- */
+
+enum { GO_FEATURE_PLANES = 20 };
+/* Planes of the side to move, u8 in 0..127, plane-major: out[plane * rows * cols + p]. See docs/spec/features.md. */
+int go_game_features(const go_game *game, uint8_t *out, size_t len);
+
+/* ---- exact network -------------------------------------------------------------------------------------- */
+
+enum { GO_KERNEL_BEST = 0, GO_KERNEL_SCALAR = 1, GO_KERNEL_AVX2 = 2, GO_KERNEL_VNNI = 3, GO_KERNEL_NEON = 4 };
+enum { GO_NET_OUTPUTS_VALUE = 1 };
+
+typedef struct go_net go_net;
+
+/* Reads a network file (docs/spec/network.md); every size and bound is checked before use. */
+int go_net_load(const uint8_t *file, size_t len, go_net **out, char *why, size_t why_len);
+/* The integer network that a manifest's digest draws (docs/spec/network.md, "First network"), as a file in `out`;
+ * *len: capacity in, bytes needed out. */
+int go_net_first(const uint8_t digest[32], int32_t blocks, int32_t channels, uint8_t *out, size_t *len);
+void go_net_free(go_net *net);
+int32_t go_net_blocks(const go_net *net);
+int32_t go_net_channels(const go_net *net);
+int64_t go_net_macs(const go_net *net, int32_t rows, int32_t cols);   /* multiply-adds an evaluation */
+
+/* 1 if this build and machine run the kernel. */
+int go_kernel_available(int32_t kernel);
+int32_t go_kernel_best(void);
+const char *go_kernel_name(int32_t kernel);
+
+/* What a network says of one position, in logits of Q12 fixed point, from the side to move's view. */
+typedef struct go_output {
+  int32_t policy[362];      /* rows * cols + 1 used, the pass last */
+  int32_t value;            /* L: P(win) - P(loss) = tanh(L / 4096) in the spec's integers */
+  int32_t score_mean;       /* points in Q12 */
+  int32_t score_spread;     /* points in Q12, before softplus */
+  int32_t ownership[361];   /* Q12 logits, + is the side to move */
+} go_output;
+
+/* Scratch memory for one thread. */
+typedef struct go_eval go_eval;
+int go_eval_new(const go_net *net, int32_t kernel, go_eval **out);
+void go_eval_free(go_eval *eval);
+/* Evaluates n positions of one board size: planes as by go_game_features, one after another. */
+int go_eval_run(go_eval *eval, int32_t rows, int32_t cols, int32_t n, const uint8_t *planes, size_t len, go_output *out);
+
+/* Softmax of the spec over `n` Q12 logits; `legal` (or NULL) masks. prob[i] is 0 where masked. */
+int go_softmax(const int32_t *logits, const uint8_t *legal, int32_t n, double *prob);
+/* tanh of the spec: (e1 - e0) / (e1 + e0) from logits (L, -L). */
+double go_tanh(int32_t logit);
+
+/* Counter-based random words: Philox4x32-10 (Salmon et al., SC 2011). */
+void go_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+/* SHA-256 (FIPS 180-4). */
+void go_sha256(const uint8_t *data, size_t len, uint8_t digest[32]);
+
+/* ---- search --------------------------------------------------------------------------------------------- */
+
+enum { GO_ROOT_PUCT = 0, GO_ROOT_GUMBEL = 1 };
+enum { GO_PLY_FAST = 0, GO_PLY_FULL = 1 };
+
+/* The numbers of a signed search config; micro: millionths, ppm: parts per million. See docs/spec/search.md. */
+typedef struct go_search_config {
+  int32_t root;                       /* GO_ROOT_* */
+  int32_t visits_full, visits_fast;   /* root visits, the root's own evaluation included; at least 2 */
+  int32_t full_share_ppm;             /* how often a ply gets the full search (playout-cap randomisation) */
+  int32_t cpuct_micro;
+  int32_t fpu_reduction_micro;        /* first-play urgency below the root */
+  int32_t root_fpu_reduction_micro;
+  int32_t noise_weight_ppm;           /* share of Dirichlet noise in the root's priors, full searches only; 0: none */
+  int32_t noise_alpha_micro;          /* total concentration, divided by the number of legal moves */
+  int32_t root_temperature_micro;     /* softmax temperature of the root's priors */
+  int32_t forced_playouts_micro;      /* k of sqrt(k * prior * visits); 0: none. Targets are then pruned */
+  int32_t score_utility_micro;        /* weight of the squashed score in the utility; 0: win rate alone */
+  int32_t temperature_start_micro;    /* of the move drawn from the visits: start, end, and plies to halve the gap */
+  int32_t temperature_end_micro;
+  int32_t temperature_halflife;
+  int32_t symmetry;                   /* 1: an evaluation's symmetry is drawn from (game seed, position) */
+} go_search_config;
+
+/* What identifies the random numbers and the trace of a game. */
+typedef struct go_search_ids {
+  uint8_t config[32];      /* digest of the signed config */
+  uint8_t game_seed[32];
+} go_search_ids;
+
+/* What one searched move leaves behind. */
+typedef struct go_ply {
+  int32_t ply, move, kind;         /* kind: GO_PLY_* */
+  int32_t nodes;
+  int32_t value;                   /* mean root value, side to move, in 2^-24 */
+  int32_t score;                   /* mean root score, side to move, in 2^-12 points */
+  uint16_t visits[362];            /* of the root's children, raw; they sum to the root visits - 1 */
+  uint16_t policy_target[362];     /* sums to 65535; all 0 on a fast ply */
+  uint8_t digest[32];              /* D, see docs/spec/search.md */
+} go_ply;
+
+/* One network as a player: `net` NULL is uniform evaluation. */
+typedef struct go_player {
+  const go_net *net;
+  uint8_t release[32];
+} go_player;
+
+/* Searches the position of `game` at ply go_game_moves(game). A pure function of its arguments except `kernel`. */
+int go_search_ply(const go_player *player, int32_t kernel, const go_search_config *config, const go_search_ids *ids,
+                  const go_game *game, go_ply *out);
+
+/* ---- self-play: games, replay, pool --------------------------------------------------------------------- */
+
+/* One game to play or to replay; docs/spec/batch.md gives the bytes of a game block. */
+typedef struct go_job {
+  uint64_t id;                     /* the caller's */
+  uint64_t counter;                /* goes into the block */
+  go_rules rules;                  /* square */
+  go_search_config config;
+  go_search_ids ids;
+  go_player black, white;          /* the same in self-play; the networks must outlive the job */
+  int32_t opening;                 /* index, goes into the block */
+  int32_t opening_len;
+  uint16_t opening_moves[64];
+} go_job;
+
+typedef struct go_done {
+  uint64_t id;
+  int32_t status;                  /* GO_OK, GO_ERR_MISMATCH (replay), GO_ERR_STOPPED, ... */
+  int32_t bad_ply;                 /* replay: absolute ply of the first difference, or -1; -2: outside the plies (end, result, score) */
+  int32_t plies;                   /* searched plies */
+  int64_t visits, evaluations;
+  size_t block_len;                /* bytes of the block, 0 for a replay */
+} go_done;
+
+typedef struct go_pool go_pool;
+
+int go_pool_new(int32_t threads, int32_t kernel, go_pool **out);
+void go_pool_free(go_pool *pool);                 /* stops and joins */
+int go_pool_play(go_pool *pool, const go_job *job);
+/* Replays `block` (copied) against what the job would play: whole, stopping at the first mismatch. */
+int go_pool_replay(go_pool *pool, const go_job *job, const uint8_t *block, size_t len);
+/* Waits for one finished job; 0 in *got after timeout_ms. Call without the GIL. */
+int go_pool_wait(go_pool *pool, int32_t timeout_ms, go_done *done, int32_t *got);
+/* The block of a played game and the D (32 bytes each) of a played or replayed one, of the job `done` names;
+ * may be called once after go_pool_wait returned it. NULL: not wanted. */
+int go_pool_take(go_pool *pool, uint64_t id, uint8_t *block, size_t block_len, uint8_t *digests, size_t digests_len);
+void go_pool_stop(go_pool *pool);                 /* running jobs end soon with GO_ERR_STOPPED */
+int32_t go_pool_pending(const go_pool *pool);
+
+/* ---- training rows -------------------------------------------------------------------------------------- */
+
+/* One searched ply as the trainer sees it: everything from the view of the side to move, symmetry not yet applied.
+ * Buffers hold `plies` rows each: planes u8 [20][p], policy u16 [p + 1], opponent_policy u16 [p + 1] (all 0 when
+ * there is none), value i8 (1 win, 0 draw, -1 loss), score i32 half points, ownership i8 [p] (1 own, -1 opponent), kind u8. */
+typedef struct go_rows {
+  uint8_t *planes;
+  uint16_t *policy, *opponent_policy;
+  int8_t *value;
+  int32_t *score;
+  int8_t *ownership;
+  uint8_t *kind;
+  int32_t *root_value;             /* as recorded, 2^-24 */
+} go_rows;
+/* Replays the block's moves through the rules (not the search) and fills rows for `capacity` plies at most. */
+int go_rows_read(const go_rules *rules, const uint8_t *block, size_t len, go_rows *rows, int32_t capacity, int32_t *count);
+/* Checks a block by the rules alone: legality, end, result and score recomputed. *bad_ply as in go_done. */
+int go_block_check(const go_rules *rules, const uint8_t *block, size_t len, int32_t *bad_ply);
+
+#endif
