@@ -1,0 +1,72 @@
+"""What a log entry may be: the envelope of one of these records.
+
+Spec: `docs/spec/log.md`. The log holds envelopes as their authors signed them; who may sign what, and when, is judged by
+`verification.state`.
+"""
+
+from dataclasses import dataclass
+
+from protocol.admission import Admission
+from protocol.envelope import Envelope
+from protocol.epoch import EpochHash, EpochReveal, ShareSet
+from protocol.errors import ParseError
+from protocol.gate import GateAssignment, GateRecord, GateResult
+from protocol.header import BatchHeader
+from protocol.manifest import Manifest
+from protocol.proof import Ban
+from protocol.receipt import Tick
+from protocol.record import Record
+from protocol.registration import Registration
+from protocol.release import Release
+from protocol.root import Root
+from protocol.verdict import TraceOpening, Verdict
+from protocol.window import TrainRecord, WindowCommitment
+
+ENTRY_TYPES: dict[str, type[Record]] = {
+    cls.payload_type(): cls
+    for cls in (
+        Root,
+        Manifest,
+        Registration,
+        Tick,
+        EpochHash,
+        EpochReveal,
+        ShareSet,
+        BatchHeader,
+        Verdict,
+        TraceOpening,
+        Admission,
+        WindowCommitment,
+        TrainRecord,
+        GateAssignment,
+        GateResult,
+        GateRecord,
+        Release,
+        Ban,
+    )
+}
+
+MAX_ENTRY_BYTES = 65535
+"""An entry's length is a u16 in C2SP entry bundles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A parsed entry: its envelope, whose signatures are valid, and the record inside."""
+
+    envelope: Envelope
+    record: Record
+
+    @property
+    def signers(self) -> tuple[bytes, ...]:
+        """The keys that signed it."""
+        return self.envelope.signers
+
+
+def parse_entry(data: bytes) -> Entry:
+    """Parses an entry and verifies its signatures; raises ParseError, NotCanonical, TooLarge, BadSignature."""
+    envelope = Envelope.parse(data, MAX_ENTRY_BYTES)
+    cls = ENTRY_TYPES.get(envelope.type)
+    if cls is None:
+        raise ParseError(f"a log cannot hold an entry of type {envelope.type[:80]}.")
+    return Entry(envelope, cls.open(envelope))

@@ -1,0 +1,66 @@
+"""Fraud proofs: one file that shows, to anybody who has the network, that a signed batch holds a wrong ply.
+
+Spec: `docs/spec/proof.md`. A proof carries the whole signed context and no digest of the accuser's: the checker repeats one
+search and compares the whole ply record, or recounts the rules.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from protocol.record import Record
+from protocol.types import Choice, Digest, EntryBytes, Key, Length, U16, U64
+
+PLY = "ply"
+RULES = "rules"
+SETUP = "setup"
+CONTRIBUTOR = "contributor"
+VERIFIER = "verifier"
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedEntry(Record):
+    """An entry's bytes with its inclusion proof into the proof's checkpoint."""
+
+    entry: EntryBytes
+    index: U64
+    path: tuple[Digest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FraudProof(Record):
+    """`kind`: a ply that replays differently, a breach of the rules, or a setup that the seed does not give.
+
+    `accused`: the contributor who signed the header, or the verifier whose logged verdict accepts the drawn game (then
+    `verdict` holds it). `game` is the game's leaf, `ply` the ply record (empty unless `kind` is ply).
+    """
+
+    NAME = "fraud-proof"
+
+    run: Digest
+    kind: Annotated[str, Choice((PLY, RULES, SETUP))]
+    accused: Annotated[str, Choice((CONTRIBUTOR, VERIFIER))]
+    root: EntryBytes
+    manifest: EntryBytes
+    release: EntryBytes
+    checkpoint: Annotated[bytes, Length(most=8192)]
+    header: LoggedEntry
+    registration: LoggedEntry
+    shares: LoggedEntry
+    verdict: tuple[LoggedEntry, ...]
+    game: EntryBytes
+    game_index: U16
+    game_path: tuple[Digest, ...]
+    ply: EntryBytes
+    ply_index: U16
+    ply_path: tuple[Digest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ban(Record):
+    """Logged by the coordinator: `subject` takes part no more, from this index on, for the reason its proof shows."""
+
+    NAME = "ban"
+
+    run: Digest
+    subject: Key
+    proof: EntryBytes

@@ -1,0 +1,147 @@
+"""The base of all records: frozen dataclasses whose fields are checked when made, and their canonical bytes.
+
+A record's payload is the canonical map of its fields by name (`docs/spec/canonical.md`). Invariants: a record that exists
+is valid; `parse(encode(r)) == r`; no field may be missing, unknown or of another type.
+"""
+
+import hashlib
+import types
+from dataclasses import fields
+from functools import cache
+from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
+
+from protocol.codec import Value, decode, encode
+from protocol.ed25519 import SecretKey
+from protocol.envelope import Envelope, seal
+from protocol.errors import ParseError, WrongSigner
+from protocol.types import Choice, Length, Range, Text
+
+PREFIX = "application/vnd.gonode."
+SUFFIX = ".v1+msgpack"
+
+type_constraints = (Range, Length, Text, Choice)
+
+
+class Record:
+    """A frozen, slotted dataclass with a wire name. Subclasses add fields, `NAME`, and `check` for what spans fields."""
+
+    __slots__ = ()
+    NAME: ClassVar[str] = ""
+    MAX_BYTES: ClassVar[int] = 65536
+
+    def __post_init__(self) -> None:
+        for name, hint in _hints(type(self)).items():
+            fault = _fault(hint, getattr(self, name))
+            if fault is not None:
+                raise ParseError(f"{_title(type(self))}: {name} {fault}.")
+        self.check()
+
+    def check(self) -> None:
+        """Raises ParseError where fields contradict each other; the base has none to compare."""
+
+    def fail(self, why: str) -> ParseError:
+        """The error to raise from `check`: names the record and says why."""
+        return ParseError(f"{_title(type(self))}: {why}.")
+
+    def to_value(self) -> Value:
+        """The map of fields that is encoded."""
+        return {name: _lower(getattr(self, name)) for name in _hints(type(self))}
+
+    @classmethod
+    def from_value(cls, value: Value) -> Self:
+        """The record of a decoded map; raises ParseError on a missing, unknown or unfit field."""
+        if not isinstance(value, dict):
+            raise ParseError(f"{_title(cls)}: must be a map.")
+        hints = _hints(cls)
+        if value.keys() != hints.keys():
+            odd = sorted(map(str, value.keys() ^ hints.keys()))
+            raise ParseError(f"{_title(cls)}: missing or unknown field {odd[0][:40]}.")
+        return cls(**{name: _lift(hint, value[name], f"{_title(cls)}: {name}") for name, hint in hints.items()})
+
+    def encode(self) -> bytes:
+        """Canonical payload bytes."""
+        return encode(self.to_value())
+
+    @classmethod
+    def parse(cls, payload: bytes) -> Self:
+        """The record of canonical payload bytes; raises ParseError, NotCanonical or TooLarge."""
+        return cls.from_value(decode(payload, cls.MAX_BYTES))
+
+    def digest(self) -> bytes:
+        """SHA-256 of the payload: the record's identity."""
+        return hashlib.sha256(self.encode()).digest()
+
+    @classmethod
+    def payload_type(cls) -> str:
+        """The media type that the envelope's signature covers."""
+        return f"{PREFIX}{cls.NAME}{SUFFIX}"
+
+    def seal(self, *keys: SecretKey) -> Envelope:
+        """The envelope of this record, signed by each key."""
+        return seal(self.payload_type(), self.encode(), *keys)
+
+    @classmethod
+    def open(cls, envelope: Envelope, signer: bytes | None = None) -> Self:
+        """The record of a verified envelope; `signer` must be its only signer when given.
+
+        Raises ParseError for another type, BadSignature, WrongSigner.
+        """
+        if envelope.type != cls.payload_type():
+            raise ParseError(f"expected {_title(cls)}, got {envelope.type[:80]}.")
+        envelope.verify()
+        if signer is not None and envelope.signers != (signer,):
+            raise WrongSigner(f"{_title(cls)} is not signed by {signer.hex()[:16]} alone.")
+        return cls.parse(envelope.payload)
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    hints = get_type_hints(cls, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(cls)}
+
+
+def _title(cls: type) -> str:
+    name = getattr(cls, "NAME", "") or cls.__name__
+    return str(name).replace("-", " ")
+
+
+def _fault(hint: Any, value: object) -> str | None:
+    origin = get_origin(hint)
+    if origin is Annotated:
+        for constraint in get_args(hint)[1:]:
+            if isinstance(constraint, type_constraints):
+                fault = constraint.fault(value)
+                if fault is not None:
+                    return fault
+        return None
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return "must be a tuple"
+        item = get_args(hint)[0]
+        for index, element in enumerate(value):
+            fault = _fault(item, element)
+            if fault is not None:
+                return f"[{index}] {fault}"
+        return None
+    if isinstance(hint, type) and not isinstance(hint, types.GenericAlias):
+        return None if type(value) is hint else f"must be of type {hint.__name__}"
+    raise TypeError(f"a record cannot have a field of type {hint!r}")
+
+
+def _lower(value: Any) -> Value:
+    if isinstance(value, Record):
+        return value.to_value()
+    if isinstance(value, tuple):
+        return [_lower(item) for item in value]
+    return value  # type: ignore[no-any-return]
+
+
+def _lift(hint: Any, value: Value, where: str) -> Any:
+    if get_origin(hint) is tuple:
+        if not isinstance(value, list):
+            raise ParseError(f"{where} must be a list.")
+        item = get_args(hint)[0]
+        return tuple(_lift(item, element, f"{where}[{index}]") for index, element in enumerate(value))
+    if isinstance(hint, type) and issubclass(hint, Record):
+        return hint.from_value(value)
+    return value
