@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from protocol.record import Record
-from protocol.types import Choice, Digest, Key, Ppm, U64, Words
+from protocol.types import U64, Choice, Digest, Key, Ppm, Words
 
 ACCEPTED = "accepted"
 REJECTED = "rejected"

@@ -7,7 +7,7 @@ first, so that neither side can choose.
 from dataclasses import dataclass
 
 from protocol.record import Record
-from protocol.types import Digest, EntryBytes, Key, U32, U64
+from protocol.types import U32, U64, Digest, EntryBytes, Key
 
 
 @dataclass(frozen=True, slots=True)

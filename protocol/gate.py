@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from protocol.record import Record
-from protocol.types import Choice, Digest, I64, Key, Range, U16, U32, U64
+from protocol.types import I64, U16, U32, U64, Digest, Key, Range
 
 GameResult = Annotated[int, Range(0, 2)]
 """0 draw, 1 black wins, 2 white wins."""

@@ -6,7 +6,7 @@ Spec: `docs/spec/batch.md`.
 from dataclasses import dataclass
 
 from protocol.record import Record
-from protocol.types import Digest, Key, MaybeKey, Name, Semantics, U16, U32, U64
+from protocol.types import U16, U32, U64, Digest, Key, MaybeKey, Name, Semantics
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@ Spec: `docs/spec/manifest.md`. Signed by the root's threshold, versions logged, 
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated
 
 from protocol.record import Record
 from protocol.search_config import SearchConfig
-from protocol.types import ZERO, Address, Choice, Digest, I16, I32, Name, Ppm, Range, Size, U16, U32, U64
+from protocol.types import I16, I32, U16, U32, U64, ZERO, Address, Choice, Digest, Name, Ppm, Range, Size
 
 NetSize = Annotated[int, Range(7, 19)]
 
@@ -188,7 +189,7 @@ class Manifest(Record):
         if self.version < 1 or (self.version == 1) != (self.run == ZERO):
             raise self.fail("version 1, and only it, has no run id")
         steps = [stage.from_step for stage in self.stages]
-        if not steps or steps[0] != 0 or any(a >= b for a, b in zip(steps, steps[1:], strict=False)):
+        if not steps or steps[0] != 0 or any(a >= b for a, b in pairwise(steps)):
             raise self.fail("stages must start at step 0 and rise")
         if self.selfplay.semantics != self.gate_search.semantics:
             raise self.fail("self-play and gating must have the same semantics")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from protocol.record import Record
-from protocol.types import Choice, Digest, EntryBytes, Key, Length, U16, U64
+from protocol.types import U16, U64, Choice, Digest, EntryBytes, Key, Length
 
 PLY = "ply"
 RULES = "rules"

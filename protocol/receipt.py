@@ -6,7 +6,7 @@ Spec: `docs/spec/receipt.md`.
 from dataclasses import dataclass
 
 from protocol.record import Record
-from protocol.types import Digest, U64
+from protocol.types import U64, Digest
 
 
 @dataclass(frozen=True, slots=True)

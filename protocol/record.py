@@ -7,7 +7,6 @@ is valid; `parse(encode(r)) == r`; no field may be missing, unknown or of anothe
 import hashlib
 import types
 from dataclasses import fields
-from functools import cache
 from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 from protocol.codec import Value, decode, encode
@@ -20,6 +19,8 @@ PREFIX = "application/vnd.gonode."
 SUFFIX = ".v1+msgpack"
 
 type_constraints = (Range, Length, Text, Choice)
+
+_schemas: dict[type["Record"], dict[str, Any]] = {}
 
 
 class Record:
@@ -94,13 +95,15 @@ class Record:
         return cls.parse(envelope.payload)
 
 
-@cache
-def _hints(cls: type) -> dict[str, Any]:
-    hints = get_type_hints(cls, include_extras=True)
-    return {field.name: hints[field.name] for field in fields(cls)}
+def _hints(cls: type["Record"]) -> dict[str, Any]:
+    known = _schemas.get(cls)
+    if known is None:
+        hints = get_type_hints(cls, include_extras=True)
+        known = _schemas[cls] = {field.name: hints[field.name] for field in fields(cls)}  # type: ignore[arg-type]
+    return known
 
 
-def _title(cls: type) -> str:
+def _title(cls: type[Record]) -> str:
     name = getattr(cls, "NAME", "") or cls.__name__
     return str(name).replace("-", " ")
 

@@ -7,7 +7,7 @@ nonce, so that nobody chooses seeds.
 from dataclasses import dataclass
 
 from protocol.record import Record
-from protocol.types import Digest, EntryBytes, Key, MaybeDigest, Name, Nonce, U64
+from protocol.types import U64, Digest, EntryBytes, Key, MaybeDigest, Name, Nonce
 
 
 @dataclass(frozen=True, slots=True)

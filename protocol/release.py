@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from protocol.record import Record
-from protocol.types import Digest, MaybeDigest, Name, Range, Semantics, U32, U64
+from protocol.types import U32, U64, Digest, MaybeDigest, Name, Range, Semantics
 
 
 @dataclass(frozen=True, slots=True)

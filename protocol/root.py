@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from protocol.record import Record
-from protocol.types import UNSET, ZERO, Choice, Digest, Key, Name, U16, U32, U64
+from protocol.types import U16, U32, U64, UNSET, ZERO, Choice, Digest, Key, Name
 
 COORDINATOR = "coordinator"
 VERIFIER = "verifier"

@@ -4,10 +4,11 @@ Spec: `docs/spec/verdict.md`.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated
 
 from protocol.record import Record
-from protocol.types import Choice, Digest, Key, Semantics, U16, U32, U64, Words
+from protocol.types import U16, U32, U64, Choice, Digest, Key, Semantics, Words
 
 ACCEPT = "accept"
 REJECT = "reject"
@@ -35,7 +36,7 @@ class Verdict(Record):
     work: Digest
 
     def check(self) -> None:
-        if any(a >= b for a, b in zip(self.drawn, self.drawn[1:], strict=False)):
+        if any(a >= b for a, b in pairwise(self.drawn)):
             raise self.fail("drawn games must rise")
         if (self.outcome == ACCEPT) != (self.reason == ""):
             raise self.fail("a rejection, and only it, has a reason")

@@ -6,7 +6,7 @@ Spec: `docs/spec/training.md`. A window is a pure function of (log prefix, manif
 from dataclasses import dataclass
 
 from protocol.record import Record
-from protocol.types import Digest, Name, U16, U32, U64, Words
+from protocol.types import U16, U32, U64, Digest, Name, Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class WindowCommitment(Record):
     games: U64
     rows: U64
     total_rows: U64
-    digest: Digest
+    headers: Digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class StatePoint(Record):
     """The digest of the train state after a step."""
 
     step: U64
-    digest: Digest
+    state: Digest
 
 
 @dataclass(frozen=True, slots=True)
