@@ -1,0 +1,128 @@
+# gonode: `make demo` runs a whole network on this machine, `make test` runs every test. `make help` lists the rest.
+# The first call makes its own .venv; stamps in it make a second call do nothing that is already done.
+
+PYTHON ?= python3
+CC ?= cc
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check --quiet
+SECONDS ?= 60
+
+C_SOURCES := CMakeLists.txt $(wildcard native/include/*.h native/src/*.c native/src/*.h)
+C_TESTS := $(wildcard native/tests/*.c native/tests/*.h)
+PACKAGES := node protocol native trainer verification
+BENCHMARKS := $(filter-out __init__,$(basename $(notdir $(wildcard benchmarks/[a-z]*.py))))
+
+.PHONY: demo test check bench fuzz soak help clean prerequisites pytest ctest
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+
+help:
+	@echo "make demo                run a whole network on this machine until two releases passed their gates, then audit it"
+	@echo "make test                build and run all tests (Python, C under the sanitizers)"
+	@echo "make check               format, lint, types, import rules, links of the documentation"
+	@echo "make bench               run each benchmark in its quick form"
+	@echo "make fuzz SECONDS=60     feed mutated bytes to every parser for that long"
+	@echo "make soak                the long tests: the wheel in a clean environment, ten minutes of fuzzing"
+	@echo "make clean               remove what was built (.venv and build); the demo's folder is kept"
+
+demo: $(VENV)/.built
+	$(VENV)/bin/gonode local --run runs/demo.toml --dir demo
+
+test: pytest ctest
+
+pytest: $(VENV)/.dev $(VENV)/.built
+	$(PY) -m pytest
+
+ctest: build/asan/.built
+	$(VENV)/bin/ctest --test-dir build/asan --output-on-failure
+
+check: $(VENV)/.dev $(VENV)/.built
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	$(PY) -m tests.check_docs
+
+bench: $(VENV)/.built
+	@set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(PY) -m benchmarks.$$name --quick; done
+
+# Half of the time for the parsers in Python, half for those in C.
+fuzz: $(VENV)/.dev $(VENV)/.built build/fuzz/.built
+	$(PY) -m tests.fuzz.fuzz_protocol $$(( ($(SECONDS) + 1) / 2 ))
+	@set -e; targets=$$(ls build/fuzz/fuzz_*); count=$$(echo "$$targets" | wc -l); \
+	for target in $$targets; do \
+	  seconds=$$(( $(SECONDS) / 2 / count )); [ $$seconds -gt 0 ] || seconds=1; \
+	  echo "$$target $$seconds"; "$$target" $$seconds; \
+	done
+
+soak: $(VENV)/.dev $(VENV)/.built
+	$(PY) -m pytest -m soak --timeout 3600
+	$(MAKE) fuzz SECONDS=600
+
+clean:
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
+
+# One sentence for each thing that is missing, then status 2 if anything was.
+prerequisites:
+	@ok=0; \
+	say() { echo "gonode: $$1" >&2; ok=2; }; \
+	if ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	  say "Python 3.11 or later is needed: install python3 (or set PYTHON=/path/to/python3)."; \
+	else \
+	  $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || say "Python's venv module is missing: install python3-venv."; \
+	  include=$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))'); \
+	  [ -f "$$include/Python.h" ] || say "Python's headers (Python.h) are missing: install python3-dev."; \
+	fi; \
+	if ! command -v $(CC) >/dev/null; then \
+	  say "A C compiler is missing: install gcc."; \
+	else \
+	  echo '#include <stdlib.h>' | $(CC) -E -x c - >/dev/null 2>&1 || say "The C library's headers are missing: install libc6-dev."; \
+	  echo '#include <gmp.h>' | $(CC) -E -x c - >/dev/null 2>&1 || say "The headers of GMP (gmp.h) are missing: install libgmp-dev."; \
+	fi; \
+	exit $$ok
+
+# --- The environment: .base has pip and the build tools, .train what the network runs with, .dev what tests need.
+
+$(VENV)/.base: constraints.txt
+	@$(MAKE) --no-print-directory prerequisites
+	@echo "Making $(VENV)"
+	@[ -x $(PY) ] || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --constraint constraints.txt cffi cmake ninja scikit-build-core
+	@touch $@
+
+# Prints the project's requirements with those of the extras given as arguments.
+REQUIREMENTS := import sys, tomllib; \
+  project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+  print(*project["dependencies"], *(r for x in sys.argv[1:] for r in project["optional-dependencies"][x]), sep="\n")
+
+$(VENV)/.train: $(VENV)/.base pyproject.toml
+	@echo "Installing what gonode runs with (torch is large)"
+	@$(PY) -c '$(REQUIREMENTS)' train > $(VENV)/requirements.txt
+	@$(PIP) install --constraint constraints.txt --requirement $(VENV)/requirements.txt
+	@touch $@
+
+# libp2p brings stub packages that shadow the types of trio itself; mypy must not see them.
+$(VENV)/.dev: $(VENV)/.train
+	@echo "Installing what the tests need"
+	@$(PY) -c '$(REQUIREMENTS)' train dev > $(VENV)/requirements.txt
+	@$(PIP) install --constraint constraints.txt --requirement $(VENV)/requirements.txt
+	@rm -rf $(VENV)/lib/python3*/site-packages/trio-stubs $(VENV)/lib/python3*/site-packages/outcome-stubs \
+	  $(VENV)/lib/python3*/site-packages/async_generator-stubs
+	@touch $@
+
+# An editable install: Python files are used as they lie here, the engine is built again when its sources change.
+$(VENV)/.built: $(VENV)/.train $(C_SOURCES)
+	@echo "Building the engine"
+	@CC="$(CC)" $(PIP) install --no-build-isolation --no-deps --editable .
+	@touch $@
+
+# --- Builds of the C parts alone, with AddressSanitizer and UndefinedBehaviorSanitizer.
+
+build/%/.built: $(VENV)/.base $(C_SOURCES) $(C_TESTS) $(wildcard native/fuzz/*)
+	@echo "Building build/$*"
+	@$(VENV)/bin/cmake -S . -B build/$* -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ninja \
+	  -DCMAKE_C_COMPILER="$(CC)" -DCMAKE_BUILD_TYPE=Debug -DGO_SANITIZE=ON -DGO_FUZZ=$(if $(filter fuzz,$*),ON,OFF) >build/$*.log \
+	  || { cat build/$*.log; exit 1; }
+	@$(VENV)/bin/ninja -C build/$* --quiet
+	@touch $@
