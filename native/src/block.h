@@ -66,7 +66,14 @@ typedef struct go_block {
 } go_block;
 
 /* Takes `data` apart. GO_ERR_FORMAT unless it is one block, whole and without trailing bytes, whose fields lie in
- * their ranges (size 1..19, end, result, kinds, zero field, komi and score of one parity, at least one ply). */
+ * their ranges (size 1..19, end, result, kinds, zero field, score that fits komi, size and result, at least one ply). */
 int go_block_parse(const uint8_t *data, size_t len, go_block *out);
+
+/* Called before each searched ply i with the position it was searched in, and with i = -1 and the final position
+ * when all is found right. A status that is not GO_OK ends the replay. */
+typedef int go_block_visit(void *context, const go_game *game, const go_block *block, int32_t i);
+/* go_block_check with a look at each position; `visit` may be NULL. */
+int go_block_replay(const go_rules *rules, const uint8_t *data, size_t len, go_block_visit *visit, void *context,
+                    int32_t *bad_ply);
 
 #endif

@@ -14,7 +14,7 @@ enum {
   GO_MAX_POINTS = GO_MAX_SIDE * GO_MAX_SIDE,
   GO_MAX_CELLS = (GO_MAX_SIDE + 2) * (GO_MAX_SIDE + 1),
   GO_MAX_WORDS = (GO_MAX_CELLS + 63) / 64, /* of one bit a cell */
-  GO_MAX_MOVES = 65535,                    /* a game without a cap ends here */
+  GO_MAX_MOVES = 65534,                    /* a game without a cap ends here */
   GO_BORDER = 3                            /* the colour of border cells */
 };
 
@@ -67,12 +67,15 @@ void go_board_place(go_board *board, int32_t cell, int32_t colour);
 /* ---- history: which boards were there, and who was to move ------------------------------------------------ */
 
 typedef struct go_history {
-  uint64_t *boards;  /* count * width words */
+  uint64_t *boards;     /* count * width words */
   uint64_t *hashes;
-  uint8_t *seen;     /* bit 0: black was to move, bit 1: white */
-  uint16_t *slots;   /* open addressing, position + 1; 0 is free */
-  uint32_t count, capacity, slot_mask;
-  uint32_t width;    /* 2 * board.words */
+  uint8_t *seen;        /* GO_BLACK: black was to move there, GO_WHITE: white; both are or-ed */
+  uint16_t *slots;      /* open addressing, position + 1; 0 is free */
+  uint32_t count;       /* positions, at most 65535 */
+  uint32_t slot_count;  /* a power of two, at least 2 * count; or 0 */
+  uint32_t width;       /* 2 * board.words */
+  uint32_t capacity;    /* positions that hashes, seen and slots have memory for */
+  size_t board_words;   /* words that boards has memory for */
 } go_history;
 
 void go_history_free(go_history *history);
@@ -83,7 +86,7 @@ int go_history_copy(go_history *dst, const go_history *src);
 int32_t go_history_find(const go_history *history, uint64_t hash, const uint64_t *bits);
 /* 1 if any stored board has this hash: a cheap first look. */
 int go_history_may_hold(const go_history *history, uint64_t hash);
-/* Room for one more position, so that go_history_add cannot fail. */
+/* Makes room for one more position: go_history_add needs it before each call. */
 int go_history_reserve(go_history *history);
 /* Adds a board with `to_move`, or marks the one that is there. */
 void go_history_add(go_history *history, uint64_t hash, const uint64_t *bits, int32_t to_move);
@@ -107,11 +110,13 @@ struct go_game {
 static inline int32_t go_game_pass(const go_game *game) { return game->board.points; }
 
 /* Makes `dst` (any game that go_game_new or go_game_copy gave) equal to `src`. Allocates only when the memory that
- * dst already has is too small. GO_ERR_MEMORY leaves dst cleared to its own former rules. */
+ * dst already has is too small. GO_ERR_MEMORY leaves dst as it was. */
 int go_game_copy_into(go_game *dst, const go_game *src);
+/* 1 if ko or superko alone forbids the side to move this on-board cell, also after the end of the game. */
+int go_game_ban(const go_game *game, int32_t cell);
 /* Benson's areas into `area` by cell (GO_BLACK, GO_WHITE, GO_EMPTY); see docs/spec/rules.md. */
 void go_board_pass_alive(const go_board *board, int32_t suicide, uint8_t area[GO_MAX_CELLS]);
-/* GO_OK if the two agree in every field the rules allow; GO_ERR_ARGUMENT otherwise. */
+/* GO_OK if every field lies in its range, else GO_ERR_ARGUMENT. */
 int go_rules_check(const go_rules *rules);
 
 #endif
