@@ -43,10 +43,10 @@ typedef struct go_rules {
   int32_t ko;               /* GO_KO_* */
   int32_t suicide;          /* 1: two stones or more may be suicide; a single stone never may */
   int32_t scoring;          /* GO_SCORING_* */
-  int32_t pass_alive;       /* 1: area scoring gives dead stones inside pass-alive territory to its owner */
+  int32_t pass_alive;       /* 1: area scoring gives every point of a pass-alive area to its owner */
   int32_t settled_end;      /* 1: the game ends when pass-alive areas cover the whole board (Benson) */
-  int32_t komi_half;        /* komi in half points, added to white */
-  int32_t move_cap;         /* moves (passes included) after which the game ends; 0: no cap */
+  int32_t komi_half;        /* komi in half points, added to white; within +-32767 */
+  int32_t move_cap;         /* moves (passes included) after which the game ends, up to 65534; 0: 65534 */
 } go_rules;
 
 typedef struct go_game go_game;
@@ -73,9 +73,10 @@ int32_t go_game_end(const go_game *game);                        /* GO_END_* */
 int32_t go_game_captured(const go_game *game, int32_t colour);   /* stones of `colour` taken off, suicides included */
 uint64_t go_game_hash(const go_game *game);                      /* of the stones alone (Zobrist) */
 /* Black minus white in half points, komi included, of the position as it stands; owner (len rows * cols, or NULL):
- * GO_BLACK, GO_WHITE or GO_EMPTY a point. Territory scoring: no dead stones are removed. */
+ * GO_BLACK, GO_WHITE or GO_EMPTY a point. Territory scoring: no dead stones are removed; owner shows stones too. */
 int go_game_score(const go_game *game, int32_t *score_half, uint8_t *owner, size_t len);
-/* alive[p] = colour whose pass-alive area (Benson: chains and the regions vital to them) holds p, else GO_EMPTY. */
+/* alive[p] = colour whose pass-alive area (Benson: its living chains and the regions they surround in which the other
+ * colour cannot live, see docs/spec/rules.md) holds p, else GO_EMPTY. */
 int go_game_pass_alive(const go_game *game, uint8_t *alive, size_t len);
 
 /* ---- features (version 1) ------------------------------------------------------------------------------- */
@@ -105,12 +106,14 @@ int64_t go_net_macs(const go_net *net, int32_t rows, int32_t cols);   /* multipl
 int go_kernel_available(int32_t kernel);
 int32_t go_kernel_best(void);
 const char *go_kernel_name(int32_t kernel);
+/* `steps` rounds of a kernel's multiply in registers alone, for benchmarks: the multiply-adds done; 0 without it. */
+int64_t go_kernel_peak(int32_t kernel, int64_t steps);
 
 /* What a network says of one position, in logits of Q12 fixed point, from the side to move's view. */
 typedef struct go_output {
   int32_t policy[362];      /* rows * cols + 1 used, the pass last */
   int32_t value;            /* L: P(win) - P(loss) = tanh(L / 4096) in the spec's integers */
-  int32_t score_mean;       /* points in Q12 */
+  int32_t score_mean;       /* points in Q12, own minus the opponent's */
   int32_t score_spread;     /* points in Q12, before softplus */
   int32_t ownership[361];   /* Q12 logits, + is the side to move */
 } go_output;
@@ -183,6 +186,14 @@ typedef struct go_player {
 int go_search_ply(const go_player *player, int32_t kernel, const go_search_config *config, const go_search_ids *ids,
                   const go_game *game, go_ply *out);
 
+/* exp and log with the same bits on every machine, within 1 ulp; exp gives 0 below -708. */
+double go_exp(double x);
+double go_log(double x);
+/* One Dirichlet draw over n moves: `total` concentration in equal parts, the noise of ply `ply` of this game. */
+int go_dirichlet(const uint8_t seed[32], uint32_t ply, double total, const uint16_t *moves, int32_t n, double *out);
+/* GO_OK if this build on this machine, with its best kernel, searches the known trees; GO_ERR_MISMATCH if not. */
+int go_search_selftest(void);
+
 /* ---- self-play: games, replay, pool --------------------------------------------------------------------- */
 
 /* One game to play or to replay; docs/spec/batch.md gives the bytes of a game block. */
@@ -236,9 +247,13 @@ typedef struct go_rows {
   uint8_t *kind;
   int32_t *root_value;             /* as recorded, 2^-24 */
 } go_rows;
-/* Replays the block's moves through the rules (not the search) and fills rows for `capacity` plies at most. */
+/* Replays the block's moves through the rules (not the search) and fills rows for `capacity` plies at most.
+ * Fails as go_block_check does; `rows` then holds nothing of use. */
 int go_rows_read(const go_rules *rules, const uint8_t *block, size_t len, go_rows *rows, int32_t capacity, int32_t *count);
-/* Checks a block by the rules alone: legality, end, result and score recomputed. *bad_ply as in go_done. */
+/* The board's side and the number of searched plies of a well-formed block: what go_rows_read needs room for. */
+int go_block_shape(const uint8_t *block, size_t len, int32_t *size, int32_t *plies);
+/* Checks a block by the rules alone: its form, legality of moves, counts on legal moves only, policy targets that sum
+ * to 65535 (full) or 0 (fast), end, result and score recomputed. *bad_ply as in go_done. */
 int go_block_check(const go_rules *rules, const uint8_t *block, size_t len, int32_t *bad_ply);
 
 #endif

@@ -1,0 +1,18 @@
+#ifndef GO_CHECK_H
+#define GO_CHECK_H
+/* CHECK for the C tests: prints what failed and where, counts, and lets the test go on. End main with CHECK_RESULT. */
+#include <stdio.h>
+
+static int go_check_failures;
+
+#define CHECK(condition)                                                          \
+  do {                                                                            \
+    if (!(condition)) {                                                           \
+      fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);     \
+      go_check_failures++;                                                        \
+    }                                                                             \
+  } while (0)
+
+#define CHECK_RESULT (go_check_failures ? 1 : 0)
+
+#endif
