@@ -79,6 +79,11 @@ int go_game_score(const go_game *game, int32_t *score_half, uint8_t *owner, size
  * colour cannot live, see docs/spec/rules.md) holds p, else GO_EMPTY. */
 int go_game_pass_alive(const go_game *game, uint8_t *alive, size_t len);
 
+/* Legal sequences of `depth` moves (0..64) from this position, passes included. Exponential: for tests. */
+int go_count_sequences(const go_game *game, int32_t depth, uint64_t *count);
+/* Colourings of a board of 20 points at most in which every chain has a liberty. Exponential: for tests. */
+int go_count_positions(int32_t rows, int32_t cols, uint64_t *count);
+
 /* ---- features (version 1) ------------------------------------------------------------------------------- */
 
 enum { GO_FEATURE_PLANES = 20 };
