@@ -50,6 +50,14 @@ int go_block_parse(const uint8_t *data, size_t len, go_block *out) {
   return GO_OK;
 }
 
+int go_block_shape(const uint8_t *block, size_t len, int32_t *size, int32_t *plies) {
+  go_block b;
+  int status = go_block_parse(block, len, &b);
+  *size = status ? 0 : b.size;
+  *plies = status ? 0 : b.plies;
+  return status;
+}
+
 /* ---- rules ----------------------------------------------------------------------------------------------- */
 
 /* The record of searched ply i before its move is played: counts only where moves are legal, a target that sums as
