@@ -7,14 +7,18 @@ use from two threads at once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
-from native._engine import CData, ffi, lib
+from native._engine import ffi, lib
 from native.errors import REASONS, EngineError, Reason, verify_status
 from native.rules import Colour, End, Rules
 
-FEATURE_PLANES: int = lib.GO_FEATURE_PLANES
+if TYPE_CHECKING:
+    from native._engine import CData
 
-_Fill = Callable[[CData, CData, int], int]
+    _Fill: TypeAlias = Callable[[CData, CData, int], int]
+
+FEATURE_PLANES: int = lib.GO_FEATURE_PLANES
 
 
 class Game:

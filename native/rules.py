@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from native._engine import CData, ffi, lib
+from native._engine import ffi, lib
 from native.errors import EngineError
+
+if TYPE_CHECKING:
+    from native._engine import CData
 
 
 class Ko(IntEnum):
