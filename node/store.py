@@ -167,9 +167,11 @@ class Store:
             (head.size, head.root, head.note),
         )
 
-    def newest_head(self) -> Head | None:
-        """The head with the largest size."""
-        row = self._db.execute("SELECT size, root, note FROM heads ORDER BY size DESC LIMIT 1").fetchone()
+    def newest_head(self, most: int = 2**63 - 1) -> Head | None:
+        """The head with the largest size that is at most `most`."""
+        row = self._db.execute(
+            "SELECT size, root, note FROM heads WHERE size <= ? ORDER BY size DESC LIMIT 1", (most,)
+        ).fetchone()
         return None if row is None else Head(*row)
 
     def heads(self, start: int = 0, limit: int = 1000) -> list[Head]:
