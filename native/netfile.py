@@ -51,16 +51,16 @@ class Architecture:
 
     def __post_init__(self) -> None:
         if not 1 <= self.blocks <= MAX_BLOCKS:
-            raise NetworkError(f"a network has 1 to {MAX_BLOCKS} blocks, not {self.blocks}")
+            raise NetworkError(f"A network has 1 to {MAX_BLOCKS} blocks, not {self.blocks}.")
         if not 16 <= self.channels <= MAX_CHANNELS or self.channels % 16:
-            raise NetworkError(f"channels are a multiple of 16 from 16 to {MAX_CHANNELS}, not {self.channels}")
+            raise NetworkError(f"Channels are a multiple of 16 from 16 to {MAX_CHANNELS}, not {self.channels}.")
 
     @classmethod
     def parse(cls, text: str) -> Architecture:
         """Reads `b4c32`; raises NetworkError."""
         match = _ARCHITECTURE.fullmatch(text)
         if match is None:
-            raise NetworkError("a network's size is written like b4c32 (4 blocks of 32 channels)")
+            raise NetworkError("A network's size is written like b4c32 (4 blocks of 32 channels).")
         return cls(int(match[1]), int(match[2]))
 
     def encode(self) -> str:
@@ -110,7 +110,7 @@ class ConvLayer:
         for total, bias, shift in zip(sums, self.bias, self.shift, strict=True):
             half = 1 << (shift - 1) if shift else 0
             if ACTIVATION_MAX * total + abs(bias + half) >= 1 << 24:
-                raise NetworkError("a convolution's sums can leave 24 bits")
+                raise NetworkError("A convolution's sums can leave 24 bits.")
 
     def encode(self) -> bytes:
         """The layer's bytes in the file."""
@@ -241,11 +241,11 @@ class NetworkFile:
     def __post_init__(self) -> None:
         shape, c, k, h = self.architecture, self.architecture.channels, self.architecture.head, self.architecture.hidden
         if len(self.blocks) != shape.blocks:
-            raise NetworkError(f"a network {shape.encode()} has {shape.blocks} blocks, not {len(self.blocks)}")
+            raise NetworkError(f"A network {shape.encode()} has {shape.blocks} blocks, not {len(self.blocks)}.")
         wanted = [(self.stem, (PLANES, c, 9, True)), (self.tip, (c,))]
         for i, block in enumerate(self.blocks):
             if (block.pool is not None) != shape.is_pooled(i):
-                raise NetworkError(f"block {i} has a pooled bias exactly when {i} is odd")
+                raise NetworkError(f"Block {i} has a pooled bias exactly when {i} is odd.")
             wanted += [(block.norm, (c,)), (block.conv1, (c, c, 9, False)), (block.conv2, (c, c, 9, True))]
             if block.pool is not None:
                 wanted.append((block.pool, (2 * c, c)))
@@ -256,7 +256,7 @@ class NetworkFile:
         for layer, sizes in wanted:
             if _sizes(layer) != sizes:
                 raise NetworkError(
-                    f"a {type(layer).__name__} does not fit {shape.encode()}: {_sizes(layer)}, not {sizes}"
+                    f"A {type(layer).__name__} does not fit {shape.encode()}: {_sizes(layer)}, not {sizes}."
                 )
 
     def encode(self) -> bytes:
@@ -276,7 +276,7 @@ class NetworkFile:
         """Reads a file, checking everything the spec lists; raises NetworkError with one sentence."""
         shape = parse_header(file)
         if hashlib.sha256(file[:-_DIGEST_BYTES]).digest() != file[-_DIGEST_BYTES:]:
-            raise NetworkError("the network file is damaged: its digest differs")
+            raise NetworkError("The network file is damaged: its digest differs.")
         reader = _Reader(memoryview(file)[_HEADER.size : -_DIGEST_BYTES])
         c, k, h = shape.channels, shape.head, shape.hidden
         return cls(
@@ -309,19 +309,19 @@ class NetworkFile:
 def parse_header(file: bytes) -> Architecture:
     """The architecture of a file, its lengths checked but neither digest nor numbers; raises NetworkError."""
     if len(file) < _HEADER.size + _DIGEST_BYTES:
-        raise NetworkError("the network file is shorter than its header")
+        raise NetworkError("The network file is shorter than its header.")
     magic, version, features, planes, blocks, channels, body = _HEADER.unpack_from(file)
     if magic != MAGIC:
-        raise NetworkError("this is not a network file")
+        raise NetworkError("This is not a network file.")
     if (version, features, planes) != (VERSION, FEATURES_VERSION, PLANES):
         raise NetworkError(
-            f"the network file has version {version}, features {features}, which this build does not read"
+            f"The network file has version {version}, features {features}, which this build does not read."
         )
     shape = Architecture(blocks, channels)
     if body != body_bytes(shape):
-        raise NetworkError(f"the network file's body of {body} bytes does not fit {shape.encode()}")
+        raise NetworkError(f"The network file's body of {body} bytes does not fit {shape.encode()}.")
     if len(file) != _HEADER.size + body + _DIGEST_BYTES:
-        raise NetworkError(f"the network file has {len(file)} bytes, not {_HEADER.size + body + _DIGEST_BYTES}")
+        raise NetworkError(f"The network file has {len(file)} bytes, not {_HEADER.size + body + _DIGEST_BYTES}.")
     return shape
 
 
@@ -403,20 +403,20 @@ def _pack(code: str, values: tuple[int, ...]) -> bytes:
 
 def _check_count(what: str, values: Sequence[int], count: int) -> None:
     if len(values) != count:
-        raise NetworkError(f"{count} {what} are needed, not {len(values)}")
+        raise NetworkError(f"{count} {what} are needed, not {len(values)}.")
 
 
 def _check_numbers(what: str, values: Sequence[int], count: int, low: int, high: int) -> None:
     _check_count(what, values, count)
     if count and not low <= min(values) <= max(values) <= high:
-        raise NetworkError(f"{what} are {low} to {high}, not {min(values)} to {max(values)}")
+        raise NetworkError(f"The {what} are {low} to {high}, not {min(values)} to {max(values)}.")
 
 
 def _absolute_sums(what: str, weights: bytes, outputs: int, largest: int) -> list[int]:
     """sum |w| of each output, after checking |w| <= largest."""
     absolute = weights.translate(_ABSOLUTE)
     if absolute and max(absolute) > largest:
-        raise NetworkError(f"{what} weights are -{largest} to {largest}, not up to {max(absolute)}")
+        raise NetworkError(f"The {what} weights are -{largest} to {largest}, not up to {max(absolute)}.")
     fan_in = len(weights) // outputs
     return [sum(absolute[o * fan_in : (o + 1) * fan_in]) for o in range(outputs)]
 
@@ -426,4 +426,4 @@ def _check_connected(what: str, inputs: int, weights: bytes, bias: tuple[int, ..
     _check_count(f"{what} biases", bias, outputs)
     for total, b in zip(_absolute_sums(what, weights, outputs, FC_WEIGHT_MAX), bias, strict=True):
         if top * total + abs(b) >= 1 << 30:
-            raise NetworkError(f"a {what}'s sums can leave 30 bits")
+            raise NetworkError(f"A {what}'s sums can leave 30 bits.")

@@ -104,14 +104,13 @@ static GO_TARGET int64_t peak_avx2(int64_t steps) {
   for (int64_t s = 0; s < steps; s++) {
 #pragma GCC unroll 10
     for (int i = 0; i < CHAINS; i++) {
-      __m256i a = _mm256_maddubs_epi16(x, w);
-      __asm__ volatile("" : "+x"(a));
-      __m256i b = _mm256_maddubs_epi16(w, w);
-      __asm__ volatile("" : "+x"(b));
-      acc[i] = _mm256_add_epi32(acc[i], _mm256_madd_epi16(_mm256_add_epi16(a, b), ones));
-      __asm__ volatile("" : "+x"(acc[i]));
+      __asm__ volatile("" : "+x"(x), "+x"(w)); /* so that nothing leaves the loop */
+      __m256i pairs = _mm256_add_epi16(_mm256_maddubs_epi16(x, w), _mm256_maddubs_epi16(w, x));
+      acc[i] = _mm256_add_epi32(acc[i], _mm256_madd_epi16(pairs, ones));
     }
   }
+#pragma GCC unroll 10
+  for (int i = 0; i < CHAINS; i++) __asm__ volatile("" : : "x"(acc[i]));
   return steps * CHAINS * 64;
 }
 

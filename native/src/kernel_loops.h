@@ -4,15 +4,25 @@
 #error "GO_TARGET names the instruction set"
 #endif
 
-static GO_TARGET void loop_pool(const uint8_t *in, int32_t channels, const int32_t *at, int32_t n, uint16_t *restrict sum,
-                                uint8_t *restrict max) {
-  for (int32_t c = 0; c < channels; c++) sum[c] = 0, max[c] = 0;
-  for (int32_t k = 0; k < n; k++) {
-    const uint8_t *x = in + (size_t)at[k] * (size_t)channels;
-    for (int32_t c = 0; c < channels; c++) {
-      sum[c] = (uint16_t)(sum[c] + x[c]); /* at most 127 * 361 */
-      max[c] = x[c] > max[c] ? x[c] : max[c];
+typedef int8_t go_i8x16 __attribute__((vector_size(16)));
+typedef uint8_t go_u8x16 __attribute__((vector_size(16)));
+typedef uint16_t go_u16x16 __attribute__((vector_size(32)));
+
+/* 16 channels at a time in registers; the sums are at most 127 * 361 and the activations at most 127. */
+static GO_TARGET void loop_pool(const uint8_t *in, int32_t channels, const int32_t *at, int32_t n, uint16_t *sum,
+                                uint8_t *max) {
+  for (int32_t c = 0; c < channels; c += 16) {
+    go_i8x16 most = {0};
+    go_u16x16 total = {0};
+    for (int32_t k = 0; k < n; k++) {
+      go_i8x16 x;
+      memcpy(&x, in + (size_t)at[k] * (size_t)channels + c, sizeof x);
+      go_i8x16 more = x > most; /* all ones where true */
+      most = (x & more) | (most & ~more);
+      total += __builtin_convertvector((go_u8x16)x, go_u16x16);
     }
+    memcpy(sum + c, &total, sizeof total);
+    memcpy(max + c, &most, sizeof most);
   }
 }
 

@@ -1,6 +1,8 @@
 /* The reference kernel: the spec's formulas in plain C, on the weights as the file has them. */
 #include "kernel.h"
 
+#include <string.h>
+
 #define GO_TARGET
 #include "kernel_loops.h"
 

@@ -99,6 +99,8 @@ TILE(9, 2)
 TILE(9, 3)
 TILE(8, 3)
 TILE(7, 3)
+TILE(6, 4)
+TILE(5, 4)
 
 typedef struct shape {
   int32_t points, registers;
@@ -107,7 +109,7 @@ typedef struct shape {
 
 static const shape shapes[] = {
     {16, 1, tile_16x1}, {13, 1, tile_13x1}, {10, 1, tile_10x1}, {13, 2, tile_13x2}, {12, 2, tile_12x2}, {11, 2, tile_11x2},
-    {10, 2, tile_10x2}, {9, 2, tile_9x2},   {9, 3, tile_9x3},   {8, 3, tile_8x3},   {7, 3, tile_7x3},
+    {10, 2, tile_10x2}, {9, 2, tile_9x2},   {9, 3, tile_9x3},   {8, 3, tile_8x3},   {7, 3, tile_7x3}, {6, 4, tile_6x4}, {5, 4, tile_5x4},
 };
 
 /* The shape of that many registers whose tiles cover the points with the least waste; the widest of equals. */
@@ -125,7 +127,7 @@ static const shape *choose(int32_t points, int32_t registers) {
 static void conv_vnni(const go_conv_run *run) {
   int32_t left = run->conv->outputs / GO_NET_VECTOR;
   for (int32_t vector = 0; left > 0;) {
-    int32_t registers = left == 1 ? 1 : left == 2 || left == 4 ? 2 : 3;
+    int32_t registers = left == 1 || left == 2 || left == 4 ? left : 3;
     const shape *s = choose(run->points, registers);
     for (int32_t first = 0; first < run->points; first += s->points) s->run(run, first, vector);
     vector += registers, left -= registers;

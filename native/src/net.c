@@ -56,7 +56,7 @@ static const int8_t *read_weights(reader *r, size_t count, int32_t limit, const 
   r->at += count;
   for (size_t i = 0; i < count; i++)
     if (weights[i] > limit || weights[i] < -limit) {
-      fail(r, GO_ERR_BOUNDS, "%s weights are -%d to %d, not %d", what, limit, limit, weights[i]);
+      fail(r, GO_ERR_BOUNDS, "The %s weights are -%d to %d, not %d.", what, limit, limit, weights[i]);
       break;
     }
   return weights;
@@ -66,7 +66,7 @@ static const int16_t *read_wide_weights(reader *r, size_t count, const char *wha
   int16_t *wide = take(r, 2 * count);
   for (size_t i = 0; i < count; i++) {
     wide[i] = (int16_t)(r->at[i] < 128 ? r->at[i] : r->at[i] - 256);
-    if (wide[i] == -128) fail(r, GO_ERR_BOUNDS, "%s weights are -127 to 127, not -128", what);
+    if (wide[i] == -128) fail(r, GO_ERR_BOUNDS, "The %s weights are -127 to 127, not -128.", what);
   }
   r->at += count;
   return wide;
@@ -82,7 +82,7 @@ static int32_t *read_shifts(reader *r, int32_t count, int32_t high, const char *
   int32_t *shift = take(r, (size_t)count * sizeof *shift);
   for (int32_t i = 0; i < count; i++) {
     shift[i] = *r->at++;
-    if (shift[i] > high) fail(r, GO_ERR_BOUNDS, "%s shifts are 0 to %d, not %d", what, high, shift[i]);
+    if (shift[i] > high) fail(r, GO_ERR_BOUNDS, "The %s shifts are 0 to %d, not %d.", what, high, shift[i]);
   }
   return shift;
 }
@@ -91,7 +91,7 @@ static int16_t *read_multipliers(reader *r, int32_t count, int32_t low, int32_t 
   int16_t *multiplier = take(r, (size_t)count * sizeof *multiplier);
   for (int32_t i = 0; i < count; i++, r->at += 2) {
     int32_t m = (int32_t)read_u16(r->at);
-    if (m < low || m > high) fail(r, GO_ERR_BOUNDS, "%s multipliers are %d to %d, not %d", what, low, high, m);
+    if (m < low || m > high) fail(r, GO_ERR_BOUNDS, "The %s multipliers are %d to %d, not %d.", what, low, high, m);
     multiplier[i] = (int16_t)(m <= 32767 ? m : 32767);
   }
   return multiplier;
@@ -133,7 +133,7 @@ static void read_conv(reader *r, go_conv *conv, int32_t inputs, int32_t outputs,
     int64_t sum = 0, half = conv->shift[o] > 0 ? (int64_t)1 << (conv->shift[o] - 1) : 0;
     for (int32_t i = 0; i < fan_in; i++) sum += magnitude(conv->weights[(size_t)o * (size_t)fan_in + (size_t)i]);
     if (127 * sum + magnitude(bias[o] + half) >= 1 << 24) {
-      fail(r, GO_ERR_BOUNDS, "a convolution's sums can leave 24 bits");
+      fail(r, GO_ERR_BOUNDS, "A convolution's sums can leave 24 bits.");
       return;
     }
     bias[o] += (int32_t)half;
@@ -160,7 +160,7 @@ static void read_connected(reader *r, go_connected *fc, int32_t inputs, int32_t 
   fc->multiplier = hidden ? read_multipliers(r, outputs, 256, 511, what) : NULL;
   for (int32_t o = 0; o < outputs; o++)
     if (8128 * sum_wide(fc->weights + (size_t)o * (size_t)inputs, inputs) + magnitude(fc->bias[o]) >= 1 << 30)
-      fail(r, GO_ERR_BOUNDS, "a %s's sums can leave 30 bits", what);
+      fail(r, GO_ERR_BOUNDS, "A %s's sums can leave 30 bits.", what);
 }
 
 static void read_logit(reader *r, go_logit *logit, int32_t inputs, int pooled, int32_t limit) {
@@ -171,10 +171,10 @@ static void read_logit(reader *r, go_logit *logit, int32_t inputs, int pooled, i
   logit->shift = r->at[6];
   r->at += 7;
   if (logit->multiplier < 1 || logit->multiplier > 32767)
-    fail(r, GO_ERR_BOUNDS, "a logit's multiplier is 1 to 32767, not %d", logit->multiplier);
-  if (logit->shift < 1 || logit->shift > 46) fail(r, GO_ERR_BOUNDS, "a logit's shift is 1 to 46, not %d", logit->shift);
+    fail(r, GO_ERR_BOUNDS, "A logit's multiplier is 1 to 32767, not %d.", logit->multiplier);
+  if (logit->shift < 1 || logit->shift > 46) fail(r, GO_ERR_BOUNDS, "A logit's shift is 1 to 46, not %d.", logit->shift);
   if ((pooled ? 8128 : 127) * sum_wide(logit->weights, inputs) + magnitude(logit->bias) >= 1 << 30)
-    fail(r, GO_ERR_BOUNDS, "a logit's sums can leave 30 bits");
+    fail(r, GO_ERR_BOUNDS, "A logit's sums can leave 30 bits.");
 }
 
 static void read_body(reader *r, go_net *net) {
@@ -205,27 +205,27 @@ static void read_body(reader *r, go_net *net) {
 /* ---- file ----------------------------------------------------------------------------------------------- */
 
 static int check_frame(reader *r, const uint8_t *file, size_t len, int32_t *blocks, int32_t *channels) {
-  if (len < GO_NET_HEADER + GO_NET_DIGEST) return fail(r, GO_ERR_FORMAT, "the network file is shorter than its header");
-  if (memcmp(file, GO_NET_MAGIC, 8) != 0) return fail(r, GO_ERR_FORMAT, "this is not a network file");
+  if (len < GO_NET_HEADER + GO_NET_DIGEST) return fail(r, GO_ERR_FORMAT, "The network file is shorter than its header.");
+  if (memcmp(file, GO_NET_MAGIC, 8) != 0) return fail(r, GO_ERR_FORMAT, "This is not a network file.");
   uint32_t version = read_u32(file + 8), features = read_u16(file + 12), planes = read_u16(file + 14);
   if (version != GO_NET_VERSION || features != GO_NET_FEATURES || planes != GO_FEATURE_PLANES)
-    return fail(r, GO_ERR_FORMAT, "the network file has version %u, features %u, which this build does not read",
+    return fail(r, GO_ERR_FORMAT, "The network file has version %u, features %u, which this build does not read.",
                 (unsigned)version, (unsigned)features);
   *blocks = (int32_t)read_u16(file + 16), *channels = (int32_t)read_u16(file + 18);
   if (*blocks < 1 || *blocks > GO_NET_BLOCKS_MAX)
-    return fail(r, GO_ERR_FORMAT, "a network has 1 to %d blocks, not %d", GO_NET_BLOCKS_MAX, *blocks);
+    return fail(r, GO_ERR_FORMAT, "A network has 1 to %d blocks, not %d.", GO_NET_BLOCKS_MAX, *blocks);
   if (*channels < 16 || *channels > GO_NET_CHANNELS_MAX || *channels % 16 != 0)
-    return fail(r, GO_ERR_FORMAT, "channels are a multiple of 16 from 16 to %d, not %d", GO_NET_CHANNELS_MAX, *channels);
+    return fail(r, GO_ERR_FORMAT, "Channels are a multiple of 16 from 16 to %d, not %d.", GO_NET_CHANNELS_MAX, *channels);
   uint32_t body = go_net_body(*blocks, *channels);
   if (read_u32(file + 20) != body)
-    return fail(r, GO_ERR_FORMAT, "the network file's body of %u bytes does not fit b%dc%d", (unsigned)read_u32(file + 20),
+    return fail(r, GO_ERR_FORMAT, "The network file's body of %u bytes does not fit b%dc%d.", (unsigned)read_u32(file + 20),
                 *blocks, *channels);
   if (len != (size_t)GO_NET_HEADER + body + GO_NET_DIGEST)
-    return fail(r, GO_ERR_FORMAT, "the network file has %zu bytes, not %zu", len, (size_t)GO_NET_HEADER + body + GO_NET_DIGEST);
+    return fail(r, GO_ERR_FORMAT, "The network file has %zu bytes, not %zu.", len, (size_t)GO_NET_HEADER + body + GO_NET_DIGEST);
   uint8_t digest[GO_NET_DIGEST];
   go_sha256(file, len - GO_NET_DIGEST, digest);
   if (memcmp(digest, file + len - GO_NET_DIGEST, GO_NET_DIGEST) != 0)
-    return fail(r, GO_ERR_FORMAT, "the network file is damaged: its digest differs");
+    return fail(r, GO_ERR_FORMAT, "The network file is damaged: its digest differs.");
   return GO_OK;
 }
 
@@ -242,7 +242,7 @@ int go_net_load(const uint8_t *file, size_t len, go_net **out, char *why, size_t
   if (net) net->arena = aligned_alloc(64, (arena + 63) / 64 * 64);
   if (!net || !net->block || !net->arena) {
     go_net_free(net);
-    return fail(&r, GO_ERR_MEMORY, "no memory for the network");
+    return fail(&r, GO_ERR_MEMORY, "No memory for the network.");
   }
   net->blocks = blocks, net->channels = channels;
   net->head = go_net_head(channels), net->hidden_width = 2 * net->head;
