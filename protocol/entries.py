@@ -1,7 +1,7 @@
 """What a log entry may be: the envelope of one of these records.
 
-Spec: `docs/spec/log.md`. The log holds envelopes as their authors signed them; who may sign what, and when, is judged by
-`verification.state`.
+Spec: `docs/spec/log-entry.md`. The log holds envelopes as their authors signed them; who may sign what, and when, is
+judged by `verification.state`.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """The signed header of a game batch: small, logged first, before anybody knows which games will be replayed.
 
-Spec: `docs/spec/batch.md`.
+Spec: `docs/spec/batch-header.md`.
 """
 
 from dataclasses import dataclass

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_typ
 from protocol.codec import Value, decode, encode
 from protocol.ed25519 import SecretKey
 from protocol.envelope import Envelope, seal
-from protocol.errors import ParseError, WrongSigner
+from protocol.errors import ParseError, TooLarge, WrongSigner
 from protocol.types import Choice, Length, Range, Text
 
 PREFIX = "application/vnd.gonode."
@@ -60,8 +60,11 @@ class Record:
         return cls(**{name: _lift(hint, value[name], f"{_title(cls)}: {name}") for name, hint in hints.items()})
 
     def encode(self) -> bytes:
-        """Canonical payload bytes."""
-        return encode(self.to_value())
+        """Canonical payload bytes; raises TooLarge over `MAX_BYTES`, which `parse` would refuse."""
+        payload = encode(self.to_value())
+        if len(payload) > self.MAX_BYTES:
+            raise TooLarge(f"{_title(type(self))}: has {len(payload)} bytes; the limit is {self.MAX_BYTES}.")
+        return payload
 
     @classmethod
     def parse(cls, payload: bytes) -> Self:
