@@ -1,0 +1,316 @@
+"""The state of a run as its log alone gives it: what every node believes, and the only gate to the log.
+
+Spec: `docs/spec/log.md`. Trust rules, in order: an entry is canonical and its signatures hold; it names this run; its
+signer may say this at this index; it fits what was logged before. The coordinator applies an entry before it appends it,
+every other node applies what it pulls; whoever applies the same entries has the same state. No clock: all timeouts count
+in entries.
+"""
+
+from dataclasses import dataclass
+
+from protocol.admission import Admission
+from protocol.entries import Entry, parse_entry
+from protocol.epoch import EpochHash, EpochReveal, ShareSet
+from protocol.errors import ProtocolError
+from protocol.gate import GateAssignment, GateRecord, GateResult
+from protocol.header import BatchHeader
+from protocol.manifest import Manifest
+from protocol.merkle import Tree
+from protocol.proof import Ban
+from protocol.receipt import Tick
+from protocol.registration import Registration
+from protocol.release import Release
+from protocol.root import Role, Root
+from protocol.types import ZERO
+from protocol.verdict import TraceOpening, Verdict
+from protocol.window import TrainRecord, WindowCommitment
+from verification.batches import Batches
+from verification.beacons import Beacons
+from verification.cycles import Cycles
+from verification.epochs import Epochs
+from verification.faults import LogFault
+from verification.gates import GateResultInfo, Gates
+from verification.identities import BatchInfo
+from verification.registry import Registry
+from verification.releases import ReleaseInfo, Releases
+from verification.roles import Change, Roles
+from verification.subjects import Subjects
+
+
+@dataclass(frozen=True, slots=True)
+class TrustFault:
+    """What a reveal showed about a trusted member: `verifier` said something that its own secret contradicts."""
+
+    verifier: bytes
+    index: int
+    reason: str
+
+
+class LogState:
+    """The state after `size` entries. The parts are public to read and change only through `apply`."""
+
+    def __init__(self, run: bytes) -> None:
+        self.run = run
+        self.tree = Tree()
+        self.roles = Roles(run)
+        self.epochs = Epochs(self.roles)
+        self.beacons = Beacons(self.roles, self.epochs, self.tree)
+        self.registry = Registry(self.roles, self.beacons, self.tree)
+        self.subjects = Subjects(self.roles, self.registry, self.epochs, self.beacons)
+        self.releases = Releases(self.roles)
+        self.batches = Batches(self.roles, self.registry, self.releases, self.subjects)
+        self.cycles = Cycles(self.roles, self.beacons, self.batches, self.releases)
+        self.gates = Gates(self.roles, self.registry, self.beacons, self.releases, self.cycles, self.subjects)
+        self.faults: list[TrustFault] = []
+
+    # ---- entries
+
+    def check(self, data: bytes) -> Entry:
+        """The parsed entry if it may be logged next; raises LogFault without any change."""
+        return self._judge(data)[0]
+
+    def apply(self, data: bytes) -> Entry:
+        """Checks an entry, changes the state by it and adds it to the tree; raises LogFault without any change."""
+        entry, change = self._judge(data)
+        change()
+        self.tree.append(data)
+        return entry
+
+    # ---- questions
+
+    @property
+    def size(self) -> int:
+        """The number of entries, which is the next entry's index."""
+        return self.tree.size
+
+    @property
+    def root(self) -> Root:
+        """The newest root version."""
+        return self.roles.root
+
+    @property
+    def root_digest(self) -> bytes:
+        """SHA-256 of the newest root version's payload."""
+        return self.roles.root_digest
+
+    @property
+    def manifest(self) -> Manifest:
+        """The newest manifest version."""
+        return self.roles.manifest
+
+    @property
+    def manifest_digest(self) -> bytes:
+        """SHA-256 of the newest manifest version's payload."""
+        return self.roles.manifest_digest
+
+    @property
+    def release(self) -> ReleaseInfo:
+        """The newest release."""
+        return self.releases.newest
+
+    @property
+    def previous_release(self) -> ReleaseInfo | None:
+        """The release before the newest."""
+        return self.releases.previous
+
+    def release_by_id(self, release_id: bytes) -> ReleaseInfo | None:
+        """A release by its id."""
+        return self.releases.find(release_id)
+
+    def release_manifest(self, release: ReleaseInfo) -> Manifest:
+        """The manifest version that a release's games follow."""
+        return self.roles.manifest_by_digest(release.manifest) or self.manifest
+
+    def role_of(self, key: bytes, index: int | None = None) -> Role | None:
+        """The role of `key` for an entry at `index` (the next one by default)."""
+        return self.roles.role_of(key, self.size if index is None else index)
+
+    def verifiers(self, index: int | None = None) -> tuple[Role, ...]:
+        """The roles of verifiers that are valid for an entry at `index` (the next one by default)."""
+        return self.roles.verifiers(self.size if index is None else index)
+
+    def beacon(self, index: int) -> bytes | None:
+        """The beacon of a log index, or None while no full share set covers it."""
+        return self.beacons.value(index)
+
+    def join_nonce(self, peer: bytes) -> bytes | None:
+        """What enters all seeds of `peer`, once it is registered and the beacon is made."""
+        return self.registry.join_nonce(peer)
+
+    def is_banned(self, key: bytes) -> bool:
+        """Whether a ban of `key` is logged."""
+        return self.registry.is_banned(key)
+
+    def next_counter(self, owner: bytes, release: bytes) -> int:
+        """The first counter that the log does not hold for (owner, release)."""
+        return self.batches.series(owner, release).next_counter
+
+    def series_open(self, owner: bytes, release: bytes) -> bool:
+        """Whether the next entry may be a header of (owner, release), as far as release and series go."""
+        info = self.releases.find(release)
+        live = info is not None and self.releases.is_live(info, self.size)
+        return live and not self.batches.series(owner, release).closed
+
+    def batch(self, index: int) -> BatchInfo | None:
+        """The batch whose header is logged at `index`."""
+        return self.batches.find(index)
+
+    def batches_awaiting_verdict(self, verifier: bytes) -> list[BatchInfo]:
+        """Batches that `verifier` may judge in the next entry, in log order."""
+        return self.batches.awaiting_verdict(verifier, self.size)
+
+    def batches_awaiting_decision(self) -> list[BatchInfo]:
+        """Batches whose verdict is logged and opened, in log order."""
+        return self.batches.awaiting_decision()
+
+    def gate_results_awaiting_verdict(self, verifier: bytes) -> list[GateResultInfo]:
+        """Gate results that `verifier` may judge in the next entry."""
+        return self.gates.awaiting_verdict(verifier, self.size)
+
+    def next_window(self) -> WindowCommitment | None:
+        """The window commitment that the next entry may hold."""
+        return None if self._is_release_due else self.cycles.next_window(self.size)
+
+    def next_gate_assignment(self, player: bytes) -> GateAssignment | None:
+        """Gate pairs to give to `player` in the next entry."""
+        return self.gates.next_assignment(player, self.size)
+
+    def next_gate_record(self) -> GateRecord | None:
+        """The gate record that the next entry may hold."""
+        return self.gates.next_record()
+
+    def next_release(self, code_version: str) -> Release | None:
+        """The release that the next entry may hold: the newest candidate's, if it passed and is not released yet."""
+        gate = self.gates.newest
+        cycle = self.cycles.newest
+        if gate is None or gate.record_index is None or cycle is None or not self._is_release_due:
+            return None
+        return self.releases.propose(gate.index, gate.train, cycle.commitment, gate.record_index, code_version)
+
+    @property
+    def _is_release_due(self) -> bool:
+        gate = self.gates.newest
+        passed = gate is not None and gate.record is not None and gate.record.passed
+        return passed and gate is not None and self.release.train_record != gate.index
+
+    # ---- dispatch
+
+    def _judge(self, data: bytes) -> tuple[Entry, Change]:
+        try:
+            entry = parse_entry(data)
+        except ProtocolError as error:
+            raise LogFault(f"The entry is wrong ({error.label}): {error}") from error
+        return entry, self._change(entry, self.size)
+
+    def _change(self, entry: Entry, index: int) -> Change:
+        record = entry.record
+        if index < 2 and not isinstance(record, Manifest if index else Root):
+            raise LogFault("A log begins with root version 1 and manifest version 1.")
+        is_first = isinstance(record, Root | Manifest) and record.version == 1
+        if getattr(record, "run", None) != (ZERO if is_first else self.run):
+            raise LogFault(f"The {record.NAME} is for another run.")
+        match record:
+            case Root():
+                return self.roles.change_root(entry, record, index)
+            case Manifest():
+                return self._change_manifest(entry, record, index)
+            case Registration():
+                return self.registry.change_registration(entry, record, index)
+            case EpochHash():
+                return self.epochs.change_hash(entry, record, index)
+            case EpochReveal():
+                return self._change_reveal(entry, record, index)
+            case ShareSet():
+                return self._then(self.beacons.change_set(entry, record, index), self.subjects.assign)
+            case BatchHeader():
+                return self.batches.change_header(entry, record, index)
+            case Verdict():
+                return self._change_verdict(entry, record, index)
+            case TraceOpening():
+                return self._change_opening(entry, record, index)
+            case Admission():
+                return self.batches.change_admission(entry, record, index)
+            case WindowCommitment():
+                if self._is_release_due:
+                    raise LogFault("The candidate that passed its gate is not released yet.")
+                return self.cycles.change_window(entry, record, index)
+            case TrainRecord():
+                change = self.cycles.change_train(entry, record, index)
+                return self._then(change, lambda: self.gates.begin(index, entry.envelope.digest, record))
+            case GateAssignment():
+                return self.gates.change_assignment(entry, record, index)
+            case GateResult():
+                return self.gates.change_result(entry, record, index)
+            case GateRecord():
+                return self.gates.change_record(entry, record, index)
+            case Release():
+                due = self.next_release(record.code_version)
+                if due is None:
+                    raise LogFault("No candidate has passed its gate since the newest release.")
+                return self.releases.change_release(entry, record, due, index)
+            case Ban():
+                change = self.registry.change_ban(entry, record, index)
+                return self._then(change, lambda: self.batches.ban(record.subject, index))
+            case Tick():
+                self.roles.require_coordinator(entry, index)
+                if record.log_size != index:
+                    raise LogFault(f"The tick is for a log of {record.log_size} entries, not {index}.")
+                return lambda: None
+        raise LogFault(f"The log cannot hold a {record.NAME} yet.")
+
+    def _change_manifest(self, entry: Entry, record: Manifest, index: int) -> Change:
+        change = self.roles.change_manifest(entry, record, index)
+        if record.version > 1:
+            return change
+        return self._then(change, lambda: self.releases.begin(record, entry.envelope.digest, index))
+
+    def _change_verdict(self, entry: Entry, record: Verdict, index: int) -> Change:
+        self.roles.require_verifier(entry, record.verifier, index)
+        subject = self.subjects.check_verdict(record, index)
+        if isinstance(subject, BatchInfo):
+            return self.batches.change_verdict(subject, record, index)
+        if isinstance(subject, GateResultInfo):
+            return self.gates.change_verdict(subject, record, index)
+        raise LogFault("The verdict's subject is neither a batch nor a gate result.")
+
+    def _change_opening(self, entry: Entry, record: TraceOpening, index: int) -> Change:
+        self.roles.require_verifier(entry, record.verifier, index)
+        subject = self.subjects.check_opening(record)
+        drew_all = isinstance(subject, BatchInfo) and subject.is_accepted and subject.drew_all
+        if drew_all and isinstance(subject, BatchInfo) and record.plies != subject.header.plies:
+            raise LogFault(f"All {subject.header.plies} plies were drawn, but {record.plies} traces are opened.")
+
+        def change() -> None:
+            subject.opening = record
+            if isinstance(subject, GateResultInfo):
+                self.gates.opened(subject)
+
+        return change
+
+    def _change_reveal(self, entry: Entry, record: EpochReveal, index: int) -> Change:
+        epoch = self.epochs.check_reveal(entry, record, index)
+        unjudged = self.batches.unjudged(record.verifier, record.epoch)
+        if unjudged:
+            raise LogFault(f"Epoch {record.epoch} still has to draw from the batch at entry {unjudged[0].index}.")
+        name = record.verifier.hex()[:16]
+        faults = [
+            f"Verifier {name} gave a false beacon share for tree size {size}."
+            for size in self.beacons.false_shares(epoch, record.secret)
+        ] + [
+            f"Verifier {name} replayed other games of the batch at entry {batch.index} than its secret draws."
+            for batch in self.batches.false_draws(record.verifier, record.epoch, record.secret)
+        ]
+
+        def change() -> None:
+            epoch.secret, epoch.revealed_at = record.secret, index
+            self.faults += [TrustFault(record.verifier, index, reason) for reason in faults]
+
+        return change
+
+    @staticmethod
+    def _then(change: Change, after: Change) -> Change:
+        def both() -> None:
+            change()
+            after()
+
+        return both
