@@ -1,0 +1,255 @@
+"""One training cycle, from a job to its result: `run`.
+
+Spec: docs/spec/train-state.md. States are written at steps that the job fixes and at an interruption; whatever ends the
+process, the same job goes on from the newest of its states and ends in the same bytes. `result.json` is written last, so
+a cycle that has one is whole.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from protocol.manifest import TrainingPolicy
+from trainer import pin
+from trainer.draws import Sampler, random_words
+from trainer.errors import BadJob, BadTensors, Interrupted, TrainerError
+from trainer.events import Events
+from trainer.job import Job
+from trainer.learner import Learner
+from trainer.loss import PARTS
+from trainer.minibatch import Minibatch, collate
+from trainer.moments import measure, moments
+from trainer.quantise import observe, quantise
+from trainer.reader import read_window
+from trainer.report import rounding, validate
+from trainer.rows import Window
+from trainer.state import Position, TrainState
+from trainer.tensors import TensorFile, store
+
+RESULT: Final = "result.json"
+METRICS: Final = "metrics.jsonl"
+NETWORK: Final = "network.bin"
+WEIGHTS: Final = "weights.bin"
+WEIGHTS_KIND: Final = "weights"
+_METRICS_EVERY: Final = 10
+_PART_ROWS: Final = 1024
+_HELD_OUT_MOST: Final = 8192
+
+
+def state_name(step: int) -> str:
+    """The file name of the state after a step of the run."""
+    return f"train_state-{step:010d}.bin"
+
+
+def run(job: Job, events: Events, is_stopping: Callable[[], bool]) -> None:
+    """Runs the cycle, or what is left of it. Raises TrainerError; Interrupted once `is_stopping` and a state is saved."""
+    pin.pin(job.threads)
+    try:
+        job.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadJob(f"The folder {job.out} cannot be made: {error.strerror}.") from error
+    identity = job.digest()
+    finished = _finished(job.out / RESULT, identity)
+    if finished is not None:
+        events.done(job.out, finished)
+        return
+    skipped: list[dict[str, str]] = []
+
+    def skip(batch: Any, why: str) -> None:
+        skipped.append({"batch": batch.header_digest.hex(), "why": why})
+        events.skipped(batch.name, why)
+
+    window, used = read_window(job.batches, job.manifest, skip)
+    _Cycle(job, identity, events, window, used, skipped).run(is_stopping)
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A file of the result and its SHA-256."""
+
+    name: str
+    digest: bytes
+
+
+class _Cycle:
+    """The rows, the learner and the states of one cycle."""
+
+    def __init__(
+        self, job: Job, identity: bytes, events: Events, window: Window, used: bytes, skipped: list[dict[str, str]]
+    ) -> None:
+        self._job, self._events, self._window, self._used, self._skipped = job, events, window, used, skipped
+        # What was read decides the result as much as what was asked for: a state of other rows is no state of ours.
+        self._identity = hashlib.sha256(identity + used).digest()
+        self._public_identity = identity
+        self._policy: TrainingPolicy = job.manifest.training
+        self._numbers = window.numbers(held_out=False)
+        self._learner, self._position = self._start()
+
+    def run(self, is_stopping: Callable[[], bool]) -> None:
+        job, learner = self._job, self._learner
+        sampler = Sampler(job.seed, self._numbers, self._policy.minibatch)
+        _cut_metrics(job.out / METRICS, learner.step_number)
+        self._events.begin(self._position.done, job.steps, self._policy.minibatch)
+        with open(job.out / METRICS, "a", encoding="ascii") as metrics:
+            for done in range(self._position.done, job.steps):
+                if is_stopping():
+                    self._save(done)
+                    raise Interrupted(f"Interrupted after step {learner.step_number}; its state is saved.")
+                try:
+                    learner.step(collate(self._window, *sampler.minibatch(done)), done)
+                except TrainerError as error:
+                    raise type(error)(f"{error} {self._last_good()}") from error
+                losses = dict(zip(PARTS, learner.running.tolist(), strict=True))
+                if (done + 1) % _METRICS_EVERY == 0 or done + 1 == job.steps:
+                    rounded = {name: round(loss, 6) for name, loss in losses.items()}
+                    metrics.write(json.dumps({"step": learner.step_number, **rounded}) + "\n")
+                    metrics.flush()
+                self._events.progress(done + 1, losses)
+                if (done + 1) % job.state_every_steps == 0 and done + 1 < job.steps:
+                    self._record(done + 1)
+        self._record(job.steps)
+        self._finish()
+
+    def _start(self) -> tuple[Learner, Position]:
+        """The newest state of this very cycle, else the parent's, else the seeded network."""
+        job = self._job
+        fresh = Position(self._identity, 0, ())
+        for path in sorted(job.out.glob(state_name(0).replace("0" * 10, "*")), reverse=True):
+            try:
+                state, digest = TrainState.load(path)
+            except (BadTensors, OSError):
+                continue
+            if state.position.job != self._identity:
+                continue
+            position = state.position
+            if self._is_recorded(position.done):
+                position = dataclasses.replace(position, states=(*position.states, (state.step, digest)))
+            return Learner.resume(job.manifest, state), position
+        if job.parent_state is None:
+            return Learner(job.manifest, job.seed), fresh
+        try:
+            state, _ = TrainState.load(job.parent_state)
+            if state.step != job.parent_step:
+                raise BadTensors(f"The parent state is of step {state.step}, not {job.parent_step}.")
+            return Learner.resume(job.manifest, state), fresh
+        except (BadTensors, OSError) as error:
+            raise BadJob(f"The job's parent state cannot be used: {error}") from error
+
+    def _is_recorded(self, done: int) -> bool:
+        return done == self._job.steps or (done > 0 and done % self._job.state_every_steps == 0)
+
+    def _save(self, done: int) -> bytes:
+        self._position = dataclasses.replace(self._position, done=done)
+        return self._learner.state(self._position).store(self._job.out / state_name(self._learner.step_number))
+
+    def _record(self, done: int) -> None:
+        """Saves a state that the result lists; nothing to do when it was resumed from."""
+        step = self._learner.step_number
+        if any(listed == step for listed, _ in self._position.states):
+            return
+        digest = self._save(done)
+        self._position = dataclasses.replace(self._position, states=(*self._position.states, (step, digest)))
+
+    def _last_good(self) -> str:
+        states = self._position.states
+        return f"The last good state is that of step {states[-1][0] if states else self._job.parent_step}."
+
+    def _finish(self) -> None:
+        """Exports the averaged weights and writes the result."""
+        job, learner, out = self._job, self._learner, self._job.out
+        self._events.exporting()
+        net = learner.averaged()
+        calibration = self._calibration_rows()
+        measure(net, self._parts(calibration))
+        held_out = validate(
+            net, list(self._parts(self._window.numbers(held_out=True)[:_HELD_OUT_MOST])), learner.weights
+        )
+        file = quantise(net, observe(net, self._parts(calibration)))
+        one_size = [part for numbers in self._by_size(calibration) for part in self._parts(numbers)]
+        tensors = dict(net.named_parameters()) | moments(net)
+        weights = TensorFile(
+            {"kind": WEIGHTS_KIND, "network": learner.shape.encode(), "step": learner.step_number},
+            {name: tensor.detach().contiguous().numpy() for name, tensor in tensors.items()},
+        )
+        written = {
+            "network": _Written(NETWORK, store(out / NETWORK, file.encode())),
+            "weights": _Written(WEIGHTS, store(out / WEIGHTS, weights.encode())),
+        }
+        states = self._position.states
+        result: dict[str, Any] = {
+            "job": self._public_identity.hex(),
+            "step": learner.step_number,
+            "steps": job.steps,
+            "samples": job.steps * self._policy.minibatch,
+            "rows": len(self._window),
+            "headers_used": self._used.hex(),
+            "skipped": self._skipped,
+            "parent_state": job.parent_digest.hex(),
+            "state": {"path": state_name(learner.step_number), "digest": states[-1][1].hex()},
+            "states": [{"step": step, "digest": digest.hex()} for step, digest in states],
+            **{key: {"path": item.name, "digest": item.digest.hex()} for key, item in written.items()},
+            "network_len": len(file.encode()),
+            "torch": torch.__version__,
+            "threads": job.threads,
+            "capability": pin.capability(),
+            "losses": dict(zip(PARTS, learner.running.tolist(), strict=True)),
+            "held_out_losses": held_out,
+            "rounding": dataclasses.asdict(rounding(net, file, one_size)),
+        }
+        store(out / RESULT, (json.dumps(result, indent=1) + "\n").encode())
+        listed = {state_name(step) for step, _ in states}
+        for path in out.glob(state_name(0).replace("0" * 10, "*")):
+            if path.name not in listed and path != job.parent_state:
+                path.unlink()
+        self._events.done(out, result)
+
+    def _calibration_rows(self) -> npt.NDArray[np.int64]:
+        """The rows that fix moments and ranges, drawn from the seed."""
+        keys = random_words(self._job.seed, "calibration", 0, len(self._numbers))
+        return np.sort(self._numbers[np.argsort(keys, kind="stable")[: self._policy.calibration_rows]])
+
+    def _parts(self, numbers: npt.NDArray[np.int64]) -> Iterator[Minibatch]:
+        """These rows as large parts, each row under a symmetry of its own."""
+        turns = random_words(self._job.seed, "calibration symmetry", 0, len(self._window)) % np.uint64(8)
+        for start in range(0, len(numbers), _PART_ROWS):
+            part = numbers[start : start + _PART_ROWS]
+            yield collate(self._window, part, turns[part].astype(np.int64))
+
+    def _by_size(self, numbers: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+        return [numbers[at] for _, at, _ in self._window.split(numbers)]
+
+
+def _finished(path: Path, identity: bytes) -> dict[str, Any] | None:
+    """The result of this job if it is there."""
+    try:
+        result = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return result if isinstance(result, dict) and result.get("job") == identity.hex() else None
+
+
+def _cut_metrics(path: Path, step: int) -> None:
+    """Drops the lines after `step`, and a half-written one."""
+    kept = []
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except (OSError, ValueError):
+        lines = []
+    for line in lines:
+        try:
+            if json.loads(line)["step"] > step:
+                break
+        except (ValueError, KeyError, TypeError):
+            break
+        kept.append(line + "\n")
+    store(path, "".join(kept).encode())

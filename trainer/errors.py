@@ -1,0 +1,47 @@
+"""Named errors of the trainer: each carries one sentence for a person, and the exit status of the process."""
+
+# ruff: noqa: N818 - the names say what is wrong
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class TrainerError(Exception):
+    """Base of all errors of `trainer`."""
+
+    exit_status: ClassVar[int] = 2
+
+
+class BadJob(TrainerError):
+    """The job, or a file that it names, is not what it has to be."""
+
+
+class BadTensors(TrainerError):
+    """Bytes that are no tensor file."""
+
+
+class BadBatch(TrainerError):
+    """A batch that cannot be read; the cycle goes on without it."""
+
+
+class NoRows(TrainerError):
+    """The window holds nothing to train on."""
+
+
+class LossNotFinite(TrainerError):
+    """The loss or a gradient is not a number; the last good state stands."""
+
+    exit_status = 1
+
+
+class LossSpike(TrainerError):
+    """The loss jumped far above its running mean; the last good state stands."""
+
+    exit_status = 1
+
+
+class Interrupted(TrainerError):
+    """A signal asked to stop; the state is saved and the same job goes on from it."""
+
+    exit_status = 130

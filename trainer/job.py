@@ -1,0 +1,156 @@
+"""The job of one training cycle, as the coordinator writes it: `Job.load` reads a JSON file.
+
+Spec: docs/spec/train-state.md ("Job"). A job that exists is valid; whatever is wrong is one sentence in BadJob. `digest`
+names what decides the result (never a path), so that a state tells which job it belongs to, on any machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from protocol.codec import Value, encode
+from protocol.errors import ProtocolError
+from protocol.manifest import Manifest
+from trainer.errors import BadJob
+
+_FIELDS = {
+    *("out", "manifest", "manifest_digest", "batches", "parent_state", "parent_step"),
+    *("seed", "samples", "threads", "state_every_steps"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFile:
+    """An admitted batch: where its compressed blob lies, and what it has to be."""
+
+    path: Path
+    raw_len: int
+    blob_digest: bytes
+    header_digest: bytes
+
+    @property
+    def name(self) -> str:
+        """How people are told of it."""
+        return self.header_digest.hex()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One cycle. `parent_state` None: from the seeded float network. `samples` rows are drawn, whole minibatches."""
+
+    out: Path
+    manifest: Manifest
+    batches: tuple[BatchFile, ...]
+    parent_state: Path | None
+    parent_digest: bytes
+    parent_step: int
+    seed: bytes
+    samples: int
+    threads: int
+    state_every_steps: int
+
+    @property
+    def steps(self) -> int:
+        """Optimiser steps of the cycle, at least 1."""
+        return max(1, self.samples // self.manifest.training.minibatch)
+
+    def digest(self) -> bytes:
+        """SHA-256 of everything that decides the resulting bytes on one machine."""
+        headers = hashlib.sha256(b"".join(batch.header_digest for batch in self.batches)).digest()
+        facts: dict[str, Value] = {
+            "manifest": self.manifest.digest(),
+            "headers": headers,
+            "parent_state": self.parent_digest,
+            "parent_step": self.parent_step,
+            "seed": self.seed,
+            "samples": self.samples,
+            "threads": self.threads,
+            "state_every_steps": self.state_every_steps,
+        }
+        return hashlib.sha256(b"gonode/train-job/v1\0" + encode(facts)).digest()
+
+    @classmethod
+    def load(cls, path: Path) -> Job:
+        """Reads a job file, its manifest and its parent state's digest; raises BadJob."""
+        try:
+            value = json.loads(_read(path, "job"))
+        except ValueError as error:
+            raise BadJob(f"The job {path} is not JSON.") from error
+        if not isinstance(value, dict) or value.keys() != _FIELDS:
+            odd = sorted(_FIELDS ^ set(value)) if isinstance(value, dict) else ["everything"]
+            raise BadJob(f"The job {path} has a missing or unknown field: {str(odd[0])[:40]}.")
+        manifest_bytes = _read(Path(_text(value, "manifest")), "manifest")
+        if hashlib.sha256(manifest_bytes).digest() != _digest(value, "manifest_digest"):
+            raise BadJob("The job's manifest has another digest than the job says.")
+        try:
+            manifest = Manifest.parse(manifest_bytes)
+        except ProtocolError as error:
+            raise BadJob(f"The job's manifest cannot be read: {error}") from error
+        listed = value["batches"]
+        if not isinstance(listed, list) or not listed:
+            raise BadJob("The job names no batches.")
+        parent = None if value["parent_state"] is None else Path(_text(value, "parent_state"))
+        step = _number(value, "parent_step", 0, 2**63 - 1)
+        if parent is None and step:
+            raise BadJob("The job has a parent step but no parent state.")
+        return cls(
+            out=Path(_text(value, "out")),
+            manifest=manifest,
+            batches=tuple(_batch(item, index) for index, item in enumerate(listed)),
+            parent_state=parent,
+            parent_digest=bytes(32) if parent is None else hashlib.sha256(_read(parent, "parent state")).digest(),
+            parent_step=step,
+            seed=_digest(value, "seed"),
+            samples=_number(value, "samples", 1, 2**40),
+            threads=_number(value, "threads", 1, 256),
+            state_every_steps=_number(value, "state_every_steps", 1, 2**40),
+        )
+
+
+def _batch(item: Any, index: int) -> BatchFile:
+    if not isinstance(item, dict) or item.keys() != {"path", "raw_len", "blob_digest", "header_digest"}:
+        raise BadJob(f"The job's batch {index} needs path, raw_len, blob_digest and header_digest.")
+    return BatchFile(
+        path=Path(_text(item, "path")),
+        raw_len=_number(item, "raw_len", 0, 2**26),
+        blob_digest=_digest(item, "blob_digest"),
+        header_digest=_digest(item, "header_digest"),
+    )
+
+
+def _read(path: Path, what: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a path"
+        raise BadJob(f"The {what} {path} cannot be read: {reason}.") from error
+
+
+def _text(value: Mapping[str, Any], field: str) -> str:
+    found = value[field]
+    if not isinstance(found, str) or not found:
+        raise BadJob(f"The job's {field} must be text.")
+    return found
+
+
+def _number(value: Mapping[str, Any], field: str, low: int, high: int) -> int:
+    found = value[field]
+    if type(found) is not int or not low <= found <= high:
+        raise BadJob(f"The job's {field} must be an integer from {low} to {high}.")
+    return found
+
+
+def _digest(value: Mapping[str, Any], field: str) -> bytes:
+    text = _text(value, field)
+    try:
+        digest = bytes.fromhex(text)
+    except ValueError:
+        digest = b""
+    if len(digest) != 32 or text != digest.hex():
+        raise BadJob(f"The job's {field} must be 64 hexadecimal digits.")
+    return digest

@@ -1,0 +1,58 @@
+"""Stochastic gradient descent with Nesterov momentum, gradient clipping, decoupled weight decay, and the averaged
+weights that are exported.
+
+Spec: docs/spec/train-state.md ("Step"). Norms and biases do not decay. All state is in three lists of tensors, so that
+it can be saved and restored bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from protocol.manifest import TrainingPolicy
+from trainer.errors import LossNotFinite
+
+
+class Optimiser:
+    """Moves a network's weights; keeps their momentum and their exponential moving average (EMA)."""
+
+    def __init__(self, net: nn.Module, policy: TrainingPolicy) -> None:
+        named = list(net.named_parameters())
+        self.names = [name for name, _ in named]
+        self.weights: list[Tensor] = [weight for _, weight in named]
+        self.momentum = [torch.zeros_like(weight, requires_grad=False) for weight in self.weights]
+        self.average = [weight.detach().clone() for weight in self.weights]
+        self._decaying = [weight for weight in self.weights if weight.dim() > 1]
+        self._rate = policy.learning_rate_micro / 1e6
+        self._warmup = policy.warmup_steps
+        self._factor = policy.momentum_micro / 1e6
+        self._decay = policy.weight_decay_micro / 1e6
+        self._clip = policy.gradient_clip_micro / 1e6
+        self._average = policy.ema_micro / 1e6
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step of the run, counted from 0: a linear warm-up, then constant."""
+        return self._rate * min(1.0, (step + 1) / (self._warmup + 1))
+
+    @torch.no_grad()
+    def step(self, step: int) -> float:
+        """Applies the gradients that `backward` left and clears them; gives their norm. LossNotFinite changes nothing."""
+        gradients = [weight.grad if weight.grad is not None else torch.zeros_like(weight) for weight in self.weights]
+        norm = float(torch.stack(torch._foreach_norm(gradients)).norm())
+        if not math.isfinite(norm):
+            raise LossNotFinite(f"The gradient of step {step} is not a number.")
+        if self._clip and norm > self._clip:
+            torch._foreach_mul_(gradients, self._clip / norm)
+        rate = self.rate(step)
+        torch._foreach_mul_(self._decaying, 1.0 - rate * self._decay)
+        torch._foreach_mul_(self.momentum, self._factor)
+        torch._foreach_add_(self.momentum, gradients)
+        torch._foreach_add_(gradients, self.momentum, alpha=self._factor)
+        torch._foreach_add_(self.weights, gradients, alpha=-rate)
+        torch._foreach_lerp_(self.average, self.weights, 1.0 - min(self._average, (1.0 + step) / (10.0 + step)))
+        for weight in self.weights:
+            weight.grad = None
+        return norm

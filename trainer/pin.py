@@ -1,0 +1,28 @@
+"""What makes a run of torch repeatable on one machine: threads, deterministic algorithms, and a record of the rest.
+
+Spec: docs/spec/train-state.md ("Repeating"). ATEN_CPU_CAPABILITY, ONEDNN_MAX_CPU_ISA and MKL_ENABLE_INSTRUCTIONS choose
+kernels and so the last bits; they are taken from the environment as it is and recorded with what came of them.
+"""
+
+from __future__ import annotations
+
+import os
+
+import torch
+
+_CHOICES = ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS")
+
+
+def pin(threads: int) -> None:
+    """Fixes the thread count and allows deterministic algorithms only. Call before any work."""
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    torch.backends.nnpack.set_flags(False)  # type: ignore[no-untyped-call]
+
+
+def capability() -> str:
+    """The settings that choose kernels, at most 200 characters of ASCII."""
+    chosen = [f"{name}={os.environ.get(name, 'default')}" for name in _CHOICES]
+    text = " ".join((f"cpu={torch.backends.cpu.get_cpu_capability()}", *chosen))
+    return "".join(c for c in text if " " <= c <= "~")[:200]
