@@ -81,7 +81,7 @@ class Rules:
             raise EngineError(f"A komi of {self.komi_half} half points is out of range.")
         if not 0 <= self.move_cap <= MAX_MOVES:
             raise EngineError(f"A move cap of {self.move_cap} is not between 0 and {MAX_MOVES}.")
-        if self.ko not in Ko or self.scoring not in Scoring:
+        if self.ko not in list(Ko) or self.scoring not in list(Scoring):
             raise EngineError("The ko rule or the scoring is unknown.")
 
     @property

@@ -1,0 +1,181 @@
+"""Runs every rule case of a folder that concerns the board (`pytest tests/cases --cases DIR` for another folder).
+
+Kinds that need a part the engine does not have here are skipped, each with its reason, and counted at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from native.count import count_positions, count_sequences
+from native.errors import BlockError, IllegalMove
+from native.game import Game
+from native.rows import check_block
+from native.rules import Colour, End, Ko, Rules
+from tests.cases.case import KO, PLAYERS, Case, load_cases, result_text
+from tests.cases.conftest import CUT, DEFAULT, KIND
+from tests.native.blocks import game_block
+
+MOST_LEAVES = 50_000_000  # a count above this takes too long for a test
+MOST_POINTS = 20  # of boards whose colourings the engine counts
+
+
+def run_legality(case: Case) -> None:
+    game, expected = case.replayed(), case.expected
+    assert case.picture(game.stones()) == expected["board_rows"]
+    check_captured(game, case)
+    assert game.to_move == PLAYERS[expected["to_move"]]
+    for probe in expected.get("probes", []):
+        colour, move = case.move_of(probe["move"])
+        assert game.check(move, colour) == probe.get("reason"), probe
+        assert (game.check(move, colour) is None) == probe["legal"], probe
+    legal = game.legal()
+    assert sum(legal[:-1]) == expected["legal_point_count"]
+    if "legal_points_for_side_to_move" in expected:
+        wanted = {case.point_of(vertex) for vertex in expected["legal_points_for_side_to_move"]}
+        assert {point for point in range(game.pass_move) if legal[point]} == wanted
+
+
+def run_score(case: Case) -> None:
+    game, expected = case.replayed(), case.expected
+    assert case.picture(game.stones()) == expected["final_rows"]
+    check_captured(game, case)
+    check_result(game, case, expected)
+    assert (game.end == End.PASSES) == expected.get("game_over", True)
+    assert game.num_moves == expected.get("num_moves", len(case.data["moves"]))
+    if case.data["rules"]["scoring"] == "area":
+        cleaned = case.replayed(pass_alive=True)
+        check_result(cleaned, case, expected.get("with_pass_alive_cleanup", expected))
+
+
+def check_captured(game: Game, case: Case) -> None:
+    assert game.captured(Colour.BLACK) == case.expected["captured_black"]
+    assert game.captured(Colour.WHITE) == case.expected["captured_white"]
+
+
+def check_result(game: Game, case: Case, expected: dict[str, Any]) -> None:
+    owner, stones = game.owner(), game.stones()
+    assert game.score_half() == 2 * expected["score_black_minus_white"]
+    assert result_text(game.score_half()) == expected["result"]
+    if "owner_rows" in expected:
+        assert case.picture(owner) == expected["owner_rows"]
+    for name, colour in (("black", Colour.BLACK), ("white", Colour.WHITE)):
+        if f"{name}_area" in expected:
+            assert owner.count(colour) == expected[f"{name}_area"]
+        if f"{name}_territory" in expected:
+            eyes = [p for p, own in enumerate(owner) if own == colour and stones[p] == Colour.EMPTY]
+            assert len(eyes) == expected[f"{name}_territory"]
+
+
+def run_count(case: Case, request: pytest.FixtureRequest) -> None:
+    positions = case.expected.get("legal_positions")
+    if positions is not None:
+        if case.rows * case.cols > MOST_POINTS:
+            pytest.skip(f"colourings of more than {MOST_POINTS} points are not counted")
+        assert count_positions(case.rows, case.cols) == positions
+        return
+    for depth, sequences in case.expected["sequences_by_length"].items():
+        if sequences > MOST_LEAVES:
+            request.node.user_properties.append((CUT, f"depths with more than {MOST_LEAVES} sequences were left out"))
+            continue
+        assert count_sequences(case.start(), int(depth)) == sequences, depth
+
+
+# ---- cases from bug reports ------------------------------------------------------------------------------------
+
+
+def run_issue(case: Case) -> None:
+    subkind = case.data["subkind"]
+    if subkind == "legality":
+        run_legality(case)
+    elif subkind == "score":
+        run_issue_score(case)
+    elif subkind == "result":
+        run_issue_result(case)
+    elif subkind in ("sgf", "record") and "path" not in case.data["input"]:
+        run_issue_record(case)
+    else:
+        pytest.skip(SKIPS[subkind])
+
+
+def run_issue_score(case: Case) -> None:
+    given, expected = case.data["input"], case.expected
+    if "moves" in given:
+        setup = {"rows": None, "to_move": "B"}
+        rules = {"ko": "positional", "suicide": "allowed", "scoring": "area"}
+        game = Case(case.id, case.kind, {"rules": rules, "setup": setup, **given}).replayed()
+        assert result_text(game.score_half()) == expected["result"]
+        assert (game.end == End.PASSES) == expected["game_over"]
+        return
+    # The rules here know no button: only the count without it is compared.
+    wanted = expected.get("results", [expected.get("result_without_button")])
+    games = {other.id: other for other in load_cases(DEFAULT)}
+    records = given.get("records", [given.get("record")])
+    assert [result_text(games[name].replayed().score_half()) for name in records] == wanted
+
+
+def run_issue_result(case: Case) -> None:
+    """A block that claims a draw where komi allows none is not accepted."""
+    given = case.data["input"]
+    rules = Rules(5, 5, round(2 * given["komi"]), ko=KO[given["rules"]["ko"]])
+    assert given["claimed_result"] == "0"
+    assert not case.expected["accept"]
+    check_block(rules, game_block(rules, [12, 25, 25]))
+    with pytest.raises(BlockError):
+        check_block(rules, game_block(rules, [12, 25, 25], score_half=0))
+
+
+def run_issue_record(case: Case) -> None:
+    """Records of one line without setup, so that their moves are all there is to read."""
+    text, expected = case.data["input"]["sgf"], case.expected
+    size = int(re.findall(r"SZ\[(\d+)\]", text)[0])
+    moves = [(PLAYERS[p], (ord(v[1]) - 97) * size + ord(v[0]) - 97) for p, v in re.findall(r";([BW])\[(\w\w)\]", text)]
+    case = Case(case.id, case.kind, {**case.data, "size": [size, size]})
+    if "final_rows" in expected:
+        game = Game(Rules(size, size, 0))
+        assert replay(game, moves) is None
+        assert case.picture(game.stones()) == expected["final_rows"]
+        assert game.captured(Colour.WHITE) == expected["captured_white"]
+        at, _ = replay(Game(Rules(size, size, 0, suicide=False)), moves) or (None, None)
+        assert at == expected["illegal_when_suicide_forbidden"]
+    else:
+        assert replay(Game(Rules(size, size, 0, ko=Ko.SIMPLE)), moves) == (
+            expected["first_illegal_move"],
+            expected["reason"],
+        )
+
+
+def replay(game: Game, moves: list[tuple[Colour, int]]) -> tuple[int, str] | None:
+    """Number (from 1) of and reason for the first illegal move."""
+    for number, (colour, move) in enumerate(moves, 1):
+        try:
+            game.play(move, colour)
+        except IllegalMove as error:
+            return number, error.reason
+    return None
+
+
+# ---- all of them -----------------------------------------------------------------------------------------------
+
+SKIPS = {
+    "sgf": "there is no SGF reader",
+    "gtp": "there is no GTP program to send them to",
+    "model": "network files have their own tests",
+}
+
+
+def test_case(case: Case, request: pytest.FixtureRequest) -> None:
+    request.node.user_properties.append((KIND, case.kind))
+    if case.kind in ("legality", "legality_set"):
+        run_legality(case)
+    elif case.kind in ("area_score", "territory_score", "game", "record"):
+        run_score(case)
+    elif case.kind == "count":
+        run_count(case, request)
+    elif case.kind == "issue":
+        run_issue(case)
+    else:
+        pytest.skip(SKIPS.get(case.kind, f"cases of kind {case.kind} are unknown here"))
