@@ -1,0 +1,186 @@
+"""Feeds mutated bytes to every parser of `protocol/`: `python -m tests.fuzz.fuzz_protocol SECONDS [SEED]`.
+
+Starts from valid encodings, changes, cuts, repeats and splices them, and lets nothing but ProtocolError escape. What a
+parser accepts must be canonical: encoding it again gives the input. A failure prints the parser, the seed and the input.
+"""
+
+import random
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from protocol import batch, blob, checkpoint, codec, compress, ed25519, envelope, keyfile, merkle, ticket, tiles
+from protocol.entries import ENTRY_TYPES, parse_entry
+from protocol.errors import ProtocolError
+from tests.vectors.scenarios_bytes import ALICE, BOB
+from tests.vectors.scenarios_games import example_block
+
+MAX_BYTES = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A parser, which returns the canonical bytes of what it read (or None where there is no one encoding)."""
+
+    name: str
+    parse: Callable[[bytes], bytes | None]
+    seeds: tuple[bytes, ...]
+
+
+def targets() -> list[Target]:
+    """Every parser with its valid seeds."""
+    value: codec.Value = {"a": [1, -1, 2**64 - 1, None, True, b"bytes", "text"], "b": {"c": {}, "d": []}}
+    sealed = envelope.seal(envelope.payload_type("example"), codec.encode(value), ALICE, BOB)
+    head = checkpoint.Checkpoint("gonode/example", 8, bytes(range(32)))
+    note = head.sign(ALICE).with_signatures([checkpoint.cosign(head.body(), BOB, "witness", 7)])
+    raw = batch.encode_batch(example_block(counter, size=3) for counter in range(3))
+    games = batch.parse_batch(raw)
+    pass_through = ticket.Ticket(bytes(32), bytes(32), ("/ip4/192.0.2.1/tcp/1",)).encode().encode()
+    chunks = blob.chunk_list(bytes(3))
+    records = tuple(envelope.seal(name, codec.encode({"run": bytes(32)}), ALICE).encode() for name in ENTRY_TYPES)
+    return [
+        Target("codec", lambda data: codec.encode(codec.decode(data)), (codec.encode(value),)),
+        Target("envelope", _envelope, (sealed.encode(),)),
+        Target("entry", lambda data: parse_entry(data).envelope.encode(), (sealed.encode(), *records)),
+        Target("ed25519", _signature, (ALICE.public + ALICE.sign(b"message"),)),
+        Target("keyfile", _keyfile, (keyfile.encode_key(ALICE, None),)),
+        Target("compress", _compressed, (compress.compress(raw), compress.compress(b"word " * 1000))),
+        Target("note", lambda data: checkpoint.SignedNote.parse(data).encode(), (note.encode(),)),
+        Target("checkpoint", _checkpoint, (head.body().encode(),)),
+        Target("note-line", _note_line, (note.signatures[1].encode().encode(),)),
+        Target("tile-path", _tile_path, (b"tile/0/x001/067.p/12", b"tile/entries/000")),
+        Target("entry-bundle", _bundle, (tiles.encode_entries([b"one", b"", b"three"]),)),
+        Target("batch", lambda data: batch.parse_batch(data).encode(), (raw, batch.encode_batch([]))),
+        Target("game-leaf", _game_leaf, games.leaves),
+        Target("ply-record", _ply_record, games.games[0].records()),
+        Target("ticket", _ticket, (pass_through,)),
+        Target("chunk-list", lambda data: blob.ChunkList.parse(data, chunks.digest).encode(), (chunks.encode(),)),
+        Target("proof", _proof, (b"".join(merkle.Tree([b"a", b"b", b"c"]).inclusion_proof(1)),)),
+    ]
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _envelope(data: bytes) -> bytes:
+    found = envelope.Envelope.parse(data)
+    found.verify()
+    return found.encode()
+
+
+def _signature(data: bytes) -> None:
+    ed25519.verify(data[:32], b"message", data[32:])
+
+
+def _keyfile(data: bytes) -> bytes | None:
+    return None if keyfile.is_encrypted(data) else keyfile.encode_key(keyfile.parse_key(data, None), None)
+
+
+def _compressed(data: bytes) -> None:
+    assert len(compress.decompress(data, MAX_BYTES)) <= MAX_BYTES
+
+
+def _checkpoint(data: bytes) -> bytes | None:
+    text = _text(data)
+    assert checkpoint.Checkpoint.parse(text).body() == text
+    return None
+
+
+def _note_line(data: bytes) -> None:
+    text = _text(data)
+    assert checkpoint.NoteSignature.parse(text).encode() == text
+
+
+def _tile_path(data: bytes) -> None:
+    text = _text(data)
+    assert tiles.Tile.parse(text).path == text
+
+
+def _bundle(data: bytes) -> bytes:
+    return tiles.encode_entries(tiles.parse_entries(data, 3))
+
+
+def _game_leaf(data: bytes) -> None:
+    leaf = batch.parse_game_leaf(data)
+    assert leaf.header.encode() == data[:24]
+
+
+def _ply_record(data: bytes) -> None:
+    batch.PlyRecord.parse(data, 3)
+
+
+def _ticket(data: bytes) -> None:
+    text = _text(data)
+    assert ticket.Ticket.parse(text).encode() == text.strip()
+
+
+def _proof(data: bytes) -> None:
+    steps = [data[at : at + 32] for at in range(0, len(data), 32)]
+    size = 1 + len(data) % 9
+    merkle.verify_inclusion(merkle.leaf_hash(b"b"), len(data) % size, size, steps, bytes(32))
+
+
+def mutate(rng: random.Random, data: bytes, other: bytes) -> bytes:
+    """`data` after one to four changes; `other` is spliced in by one of them."""
+    found = bytearray(data)
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(found) + 1)
+        end = min(len(found), at + rng.randint(1, 8))
+        match rng.randrange(8):
+            case 0 if found:
+                found[at % len(found)] ^= 1 << rng.randrange(8)
+            case 1:
+                found[at:end] = rng.randbytes(end - at)
+            case 2:
+                del found[at:end]
+            case 3:
+                found[at:at] = rng.randbytes(rng.randint(1, 8))
+            case 4:
+                found[at:end] = bytes([rng.choice((0, 0x7F, 0x80, 0xFF))]) * (end - at)
+            case 5:
+                del found[at:]
+            case 6:
+                found[at:at] = found[at:end] * rng.choice((1, 2, 50))
+            case _:
+                start = rng.randrange(len(other) + 1)
+                found[at:] = other[start:]
+    return bytes(found[:MAX_BYTES])
+
+
+def fuzz(seconds: float, seed: int) -> dict[str, int]:
+    """Runs for `seconds`; returns the number of inputs a parser was given. Raises what should not have escaped."""
+    rng = random.Random(seed)
+    all_targets = targets()
+    runs = dict.fromkeys((target.name for target in all_targets), 0)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for target in all_targets:
+            data = mutate(rng, rng.choice(target.seeds), rng.choice(rng.choice(all_targets).seeds))
+            runs[target.name] += 1
+            try:
+                canonical = target.parse(data)
+                if canonical is not None and canonical != data:
+                    raise AssertionError("accepted another encoding")
+            except ProtocolError as error:
+                if not str(error):
+                    raise AssertionError("an error without a sentence") from error
+            except BaseException:
+                print(f"{target.name} failed; seed {seed}; input {data.hex()}", file=sys.stderr)
+                raise
+    return runs
+
+
+def main() -> None:
+    """Reads the command line and prints how many inputs were tried."""
+    if not 2 <= len(sys.argv) <= 3:
+        sys.exit("usage: python -m tests.fuzz.fuzz_protocol SECONDS [SEED]")
+    seed = int(sys.argv[2]) if len(sys.argv) == 3 else random.SystemRandom().randrange(2**32)
+    print(f"fuzz_protocol: seed {seed}", flush=True)
+    runs = fuzz(float(sys.argv[1]), seed)
+    print(f"fuzz_protocol: {sum(runs.values())} inputs to {len(runs)} parsers, none escaped")
+
+
+if __name__ == "__main__":
+    main()
