@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from native._engine import CData, ffi, lib
+from native._engine import ffi, lib
 from native.errors import EngineError, sentence_of, verify_status
 from native.network import Kernel
 from native.rules import Rules, Scoring
 from native.search import DIGEST_BYTES, Player, Root, SearchConfig, search_ids
+
+if TYPE_CHECKING:
+    from native._engine import CData
 
 MAX_OPENING_MOVES = 64
 

@@ -11,11 +11,15 @@ import hashlib
 import struct
 from dataclasses import dataclass, fields
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from native._engine import CData, ffi, lib
+from native._engine import ffi, lib
 from native.errors import EngineError, sentence_of, verify_status
 from native.game import Game
 from native.network import Kernel, Network
+
+if TYPE_CHECKING:
+    from native._engine import CData
 
 DIGEST_BYTES = 32
 
@@ -192,6 +196,8 @@ def selftest() -> None:
     milliseconds; a node calls it before it plays or judges anything."""
     status = lib.go_search_selftest()
     if status == lib.GO_ERR_MISMATCH:
-        raise EngineError("The engine's self-test found another tree than the known one: do not use this build.", status)
+        raise EngineError(
+            "The engine's self-test found another tree than the known one: do not use this build.", status
+        )
     if status != lib.GO_OK:
         raise EngineError(f"The engine's self-test could not run: {sentence_of(status)}", status)
