@@ -1,7 +1,8 @@
 """Feeds mutated bytes to every parser of `protocol/`: `python -m tests.fuzz.fuzz_protocol SECONDS [SEED]`.
 
-Starts from valid encodings, changes, cuts, repeats and splices them, and lets nothing but ProtocolError escape. What a
-parser accepts must be canonical: encoding it again gives the input. A failure prints the parser, the seed and the input.
+Starts from valid encodings, changes, cuts, repeats and splices them, and lets nothing but ProtocolError escape. Records
+are also changed by value, so that the checks behind the codec are reached. What a parser accepts must be canonical:
+encoding it again gives the input. A failure prints the parser, the seed and the input.
 """
 
 import random
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from protocol import batch, blob, checkpoint, codec, compress, ed25519, envelope, keyfile, merkle, ticket, tiles
 from protocol.entries import ENTRY_TYPES, parse_entry
 from protocol.errors import ProtocolError
+from tests.vectors.record_examples import Example, examples
 from tests.vectors.scenarios_bytes import ALICE, BOB
 from tests.vectors.scenarios_games import example_block
 
@@ -26,6 +28,7 @@ class Target:
     name: str
     parse: Callable[[bytes], bytes | None]
     seeds: tuple[bytes, ...]
+    is_record: bool = False
 
 
 def targets() -> list[Target]:
@@ -38,11 +41,13 @@ def targets() -> list[Target]:
     games = batch.parse_batch(raw)
     pass_through = ticket.Ticket(bytes(32), bytes(32), ("/ip4/192.0.2.1/tcp/1",)).encode().encode()
     chunks = blob.chunk_list(bytes(3))
-    records = tuple(envelope.seal(name, codec.encode({"run": bytes(32)}), ALICE).encode() for name in ENTRY_TYPES)
+    made = examples()
+    signed = [each.record.seal(each.signer) for each in made.values() if each.signer is not None]
+    entries = tuple(each.encode() for each in signed if each.type in ENTRY_TYPES)
     return [
         Target("codec", lambda data: codec.encode(codec.decode(data)), (codec.encode(value),)),
         Target("envelope", _envelope, (sealed.encode(),)),
-        Target("entry", lambda data: parse_entry(data).envelope.encode(), (sealed.encode(), *records)),
+        Target("entry", lambda data: parse_entry(data).envelope.encode(), entries),
         Target("ed25519", _signature, (ALICE.public + ALICE.sign(b"message"),)),
         Target("keyfile", _keyfile, (keyfile.encode_key(ALICE, None),)),
         Target("compress", _compressed, (compress.compress(raw), compress.compress(b"word " * 1000))),
@@ -57,7 +62,13 @@ def targets() -> list[Target]:
         Target("ticket", _ticket, (pass_through,)),
         Target("chunk-list", lambda data: blob.ChunkList.parse(data, chunks.digest).encode(), (chunks.encode(),)),
         Target("proof", _proof, (b"".join(merkle.Tree([b"a", b"b", b"c"]).inclusion_proof(1)),)),
+        *(_record(name, example) for name, example in made.items()),
     ]
+
+
+def _record(name: str, example: Example) -> Target:
+    cls = type(example.record)
+    return Target(name, lambda data: cls.parse(data).encode(), (example.record.encode(),), is_record=True)
 
 
 def _text(data: bytes) -> str:
@@ -149,6 +160,28 @@ def mutate(rng: random.Random, data: bytes, other: bytes) -> bytes:
     return bytes(found[:MAX_BYTES])
 
 
+def mutate_value(rng: random.Random, value: codec.Value) -> codec.Value:
+    """`value` with one thing in it changed, taken away, or put in twice."""
+    if isinstance(value, dict) and value and rng.random() < 0.9:
+        key = rng.choice(sorted(value))
+        changed = {**value, key: mutate_value(rng, value[key])}
+        match rng.randrange(12):
+            case 0:
+                del changed[key]
+            case 1:
+                changed[key + "x"] = changed[key]
+        return changed
+    if isinstance(value, list) and value and rng.random() < 0.9:
+        at = rng.randrange(len(value))
+        pieces = ([value[at]] * 2, [], [mutate_value(rng, value[at])])
+        return [*value[:at], *rng.choice(pieces), *value[at + 1 :]]
+    if isinstance(value, int) and not isinstance(value, bool) and rng.random() < 0.7:
+        return max(-(2**63), min(2**64 - 1, value + rng.choice((-1, 1, -(2**16), 2**32, -(2**63), 2**64))))
+    if isinstance(value, bytes) and value and rng.random() < 0.7:
+        return mutate(rng, value, value)
+    return rng.choice((None, True, 0, -1, 2**64 - 1, "", "text", b"", bytes(31), bytes(32), bytes(33), [], {}, [{}]))
+
+
 def fuzz(seconds: float, seed: int) -> dict[str, int]:
     """Runs for `seconds`; returns the number of inputs a parser was given. Raises what should not have escaped."""
     rng = random.Random(seed)
@@ -157,7 +190,11 @@ def fuzz(seconds: float, seed: int) -> dict[str, int]:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         for target in all_targets:
-            data = mutate(rng, rng.choice(target.seeds), rng.choice(rng.choice(all_targets).seeds))
+            data = rng.choice(target.seeds)
+            if target.is_record and rng.random() < 0.7:
+                data = codec.encode(mutate_value(rng, codec.decode(data)))
+            else:
+                data = mutate(rng, data, rng.choice(rng.choice(all_targets).seeds))
             runs[target.name] += 1
             try:
                 canonical = target.parse(data)
