@@ -173,7 +173,7 @@ def mutate_value(rng: random.Random, value: codec.Value) -> codec.Value:
         return changed
     if isinstance(value, list) and value and rng.random() < 0.9:
         at = rng.randrange(len(value))
-        pieces = ([value[at]] * 2, [], [mutate_value(rng, value[at])])
+        pieces: list[list[codec.Value]] = [[value[at]] * 2, [], [mutate_value(rng, value[at])]]
         return [*value[:at], *rng.choice(pieces), *value[at + 1 :]]
     if isinstance(value, int) and not isinstance(value, bool) and rng.random() < 0.7:
         return max(-(2**63), min(2**64 - 1, value + rng.choice((-1, 1, -(2**16), 2**32, -(2**63), 2**64))))
