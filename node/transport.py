@@ -124,10 +124,15 @@ def peer_key(text: str) -> bytes:
         if digit < 0:
             break
         number = number * 58 + digit
-    data = number.to_bytes(48, "big")[-38:]
-    if not data.startswith(_ID_PREFIX) or peer_id(data[6:]) != text:
+    key = id_key(number.to_bytes(48, "big")[-38:])
+    if key is None or peer_id(key) != text:
         raise Unreachable(f"{text[:64]!r} is not the id of a peer with an Ed25519 key.")
-    return data[6:]
+    return key
+
+
+def id_key(data: bytes) -> bytes | None:
+    """The Ed25519 key in the bytes of a peer id; None for an id of another kind."""
+    return bytes(data[6:]) if len(data) == 38 and data.startswith(_ID_PREFIX) else None
 
 
 def address_key(address: str) -> bytes:
