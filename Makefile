@@ -50,11 +50,9 @@ bench: $(VENV)/.built
 # Half of the time for the parsers in Python, half for those in C.
 fuzz: $(VENV)/.dev $(VENV)/.built build/fuzz/.built
 	$(PY) -m tests.fuzz.fuzz_protocol $$(( ($(SECONDS) + 1) / 2 ))
-	@set -e; targets=$$(ls build/fuzz/fuzz_*); count=$$(echo "$$targets" | wc -l); \
-	for target in $$targets; do \
-	  seconds=$$(( $(SECONDS) / 2 / count )); [ $$seconds -gt 0 ] || seconds=1; \
-	  echo "$$target $$seconds"; "$$target" $$seconds; \
-	done
+	@set -e; cd build/fuzz; targets=$$(ls fuzz_*); count=$$(echo "$$targets" | wc -l); \
+	seconds=$$(( $(SECONDS) / 2 / count )); [ $$seconds -gt 0 ] || seconds=1; \
+	for target in $$targets; do echo "$$target $$seconds"; ./$$target $$seconds; done
 
 soak: $(VENV)/.dev $(VENV)/.built
 	$(PY) -m pytest -m soak --timeout 3600
