@@ -92,6 +92,7 @@ int go_game_features(const go_game *game, uint8_t *out, size_t len);
 
 /* ---- exact network -------------------------------------------------------------------------------------- */
 
+/* No build has the NEON kernel yet: ARM evaluates with the scalar one. */
 enum { GO_KERNEL_BEST = 0, GO_KERNEL_SCALAR = 1, GO_KERNEL_AVX2 = 2, GO_KERNEL_VNNI = 3, GO_KERNEL_NEON = 4 };
 enum { GO_NET_OUTPUTS_VALUE = 1 };
 

@@ -14,8 +14,6 @@ static const go_kernel *find_best(void) {
 #if defined(GO_X86)
   if (has_vnni()) return &go_kernel_vnni;
   if (has_avx2()) return &go_kernel_avx2;
-#elif defined(GO_NEON)
-  return &go_kernel_neon;
 #endif
   return &go_kernel_scalar;
 }
@@ -27,8 +25,6 @@ const go_kernel *go_kernel_find(int32_t kernel) {
 #if defined(GO_X86)
   case GO_KERNEL_AVX2: return has_avx2() ? &go_kernel_avx2 : NULL;
   case GO_KERNEL_VNNI: return has_vnni() ? &go_kernel_vnni : NULL;
-#elif defined(GO_NEON)
-  case GO_KERNEL_NEON: return &go_kernel_neon;
 #endif
   default: return NULL;
   }

@@ -48,8 +48,6 @@ typedef struct go_kernel {
 extern const go_kernel go_kernel_scalar;
 #if defined(GO_X86)
 extern const go_kernel go_kernel_avx2, go_kernel_vnni;
-#elif defined(GO_NEON)
-extern const go_kernel go_kernel_neon;
 #endif
 
 /* The kernel of that number (GO_KERNEL_BEST: the fastest), NULL when this build or machine has none. */
