@@ -50,11 +50,16 @@ class Share(Record):
 
 @dataclass(frozen=True, slots=True)
 class ShareSet(Record):
-    """All shares for one tree, as envelopes in the order of their verifiers' keys; logged by the coordinator."""
+    """All shares for one tree, as envelopes in the order of their verifiers' keys; logged by the coordinator.
+
+    `previous_size` is the tree size of the last set that made a beacon (0: none), so that this set alone shows which
+    log indices it is the first to cover: `previous_size` up to `size`.
+    """
 
     NAME = "share-set"
 
     run: Digest
     size: U64
     root_hash: Digest
+    previous_size: U64
     shares: tuple[EntryBytes, ...]

@@ -227,7 +227,8 @@ def with_examples(text: str, made: Mapping[str, Example]) -> str:
         name, _, after = after.partition(" -->\n")
         _, mark, rest = after.partition("<!-- end -->")
         assert mark, f"the example {name} has no end"
-        done.append(f"{before}<!-- example {name} -->\n{_example(made[name])}<!-- end -->")
+        example = _example(made[name]) if name in made else after.partition("<!-- end -->")[0]
+        done.append(f"{before}<!-- example {name} -->\n{example}<!-- end -->")
     return "".join(done) + rest
 
 

@@ -85,6 +85,7 @@ def examples() -> dict[str, Example]:
     """All example records by the name of their format."""
     made: dict[str, Example] = {}
     log = Log()
+    covered = 0
 
     def keep(record: Record, signer: SecretKey | None = None) -> None:
         made[record.NAME] = Example(record, signer)
@@ -95,11 +96,13 @@ def examples() -> dict[str, Example]:
 
     def share_set() -> bytes:
         """Logs the shares for the log as it is; gives the beacon they make."""
+        nonlocal covered
         size, root_hash = log.tree.size, log.tree.root()
         word = seeds.beacon_share(secret, run, size, root_hash)
         share = Share(run, VERIFIER.public, 0, size, root_hash, word)
         keep(share, VERIFIER)
-        logged(ShareSet(run, size, root_hash, (share.seal(VERIFIER).encode(),)), COORDINATOR)
+        logged(ShareSet(run, size, root_hash, covered, (share.seal(VERIFIER).encode(),)), COORDINATOR)
+        covered = size
         return seeds.beacon(run, size, root_hash, {VERIFIER.public: word})
 
     root = _root()
