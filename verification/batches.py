@@ -72,6 +72,11 @@ class Batches:
             total += identity.tally
         return total
 
+    def last_index(self, peer: bytes) -> int | None:
+        """The log index of the peer's last header."""
+        identity = self._identities.get(peer)
+        return identity.last_index if identity is not None else None
+
     def is_out(self, peer: bytes) -> bool:
         """Whether `peer` has a rejected batch or a ban."""
         identity = self._identities.get(peer)

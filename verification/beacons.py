@@ -37,6 +37,7 @@ class Beacons:
         self._sizes: list[int] = []
         self._beacons: list[BeaconInfo] = []
         self._shares: dict[tuple[bytes, int], list[Share]] = {}
+        self._shared: set[tuple[bytes, int]] = set()
         self.last_size = 0
 
     @property
@@ -54,11 +55,19 @@ class Beacons:
         found = self.find(index)
         return None if found is None else found.value
 
+    def has_share(self, verifier: bytes, size: int) -> bool:
+        """Whether a logged set for the tree of `size` entries holds a share of `verifier`."""
+        return (verifier, size) in self._shared
+
     def change_set(self, entry: Entry, record: ShareSet, index: int) -> Change:
         """Checks a share set; raises LogFault."""
         self._roles.require_coordinator(entry, index)
         if not self.last_size < record.size <= index:
             raise LogFault(f"A share set for tree size {record.size} cannot follow one for {self.last_size} here.")
+        if record.previous_size != self.covered:
+            raise LogFault(
+                f"The last set that made a beacon is for tree size {self.covered}, not {record.previous_size}."
+            )
         if self._tree.root(record.size) != record.root_hash:
             raise LogFault(f"The share set names another root hash for tree size {record.size}.")
         shares = [self._check_share(data, record, index) for data in record.shares]
@@ -72,6 +81,7 @@ class Beacons:
             self.last_size = record.size
             for share in shares:
                 self._shares.setdefault((share.verifier, share.epoch), []).append(share)
+                self._shared.add((share.verifier, share.size))
             if is_full:
                 self._sizes.append(record.size)
                 self._beacons.append(BeaconInfo(value, record.size, index))

@@ -19,22 +19,27 @@ from verification.roles import Change, Roles
 from verification.window import Window, is_due, rows_missing, window_of
 
 
-@dataclass(slots=True)
-class CycleInfo:
-    """A cycle: its window as committed at `window_index`, its train record, and its gate record, once logged."""
+@dataclass(frozen=True, slots=True)
+class WindowInfo:
+    """A window as committed at log index `index`."""
 
-    commitment: WindowCommitment
-    window_index: int
+    index: int
+    record: WindowCommitment
     window: Window
-    train: TrainRecord | None = None
-    train_index: int = 0
-    train_digest: bytes = b""
-    gate_index: int | None = None
 
 
-def training_seed(run: bytes, cycle: int, beacon: bytes) -> bytes:
-    """The seed of a cycle's training: SHA-256("gonode/train/v1\\0" | run | u32 cycle | beacon(window's index))."""
-    return sha256(b"gonode/train/v1\0" + run + cycle.to_bytes(4, "little") + beacon).digest()
+@dataclass(frozen=True, slots=True)
+class TrainingInfo:
+    """A train record as logged at `index`; `digest` identifies its network in gate games."""
+
+    index: int
+    digest: bytes
+    record: TrainRecord
+
+
+def training_seed(run: bytes, beacon: bytes) -> bytes:
+    """The seed of a cycle's training: SHA-256("gonode/train/v1\0" | run | beacon of the window's index)."""
+    return sha256(b"gonode/train/v1\0" + run + beacon).digest()
 
 
 class Cycles:
@@ -45,98 +50,48 @@ class Cycles:
         self._beacons = beacons
         self._batches = batches
         self._releases = releases
-        self.all: list[CycleInfo] = []
+        self.windows: list[WindowInfo] = []
+        self.trainings: list[TrainingInfo] = []
+        self.gated = 0
 
     @property
-    def newest(self) -> CycleInfo | None:
-        """The last cycle begun."""
-        return self.all[-1] if self.all else None
-
-    @property
-    def last_train(self) -> TrainRecord | None:
-        """The last train record, whose train state the next cycle goes on from."""
-        return next((cycle.train for cycle in reversed(self.all) if cycle.train is not None), None)
-
-    def by_window(self, index: int) -> CycleInfo | None:
-        """The cycle whose window is committed at a log index."""
-        return next((cycle for cycle in self.all if cycle.window_index == index), None)
-
-    def by_train_record(self, index: int) -> CycleInfo | None:
-        """The cycle whose train record is logged at an index."""
-        return next((cycle for cycle in self.all if cycle.train is not None and cycle.train_index == index), None)
+    def untrained(self) -> WindowInfo | None:
+        """The window whose training is not logged yet."""
+        return self.windows[-1] if len(self.windows) > len(self.trainings) else None
 
     @property
     def is_ready(self) -> bool:
-        """Whether the cycle before is gated, so that the next one waits for rows alone."""
-        return self.newest is None or self.newest.gate_index is not None
+        """Whether the cycle before is trained and gated, so that the next one waits for rows alone."""
+        return len(self.windows) == self.gated
+
+    @property
+    def released_rows(self) -> int:
+        """Rows of all batches released so far."""
+        return sum(batch.header.plies for batch in self._batches.released)
+
+    def window_at(self, index: int) -> WindowInfo | None:
+        """The window committed at a log index."""
+        return next((window for window in self.windows if window.index == index), None)
+
+    def training_at(self, index: int) -> TrainingInfo | None:
+        """The training logged at an index."""
+        return next((training for training in self.trainings if training.index == index), None)
 
     def rows_missing(self) -> int:
         """How many more released rows the next window waits for."""
-        total = sum(batch.header.plies for batch in self._batches.released)
-        return rows_missing(total, self._last_total, self._roles.manifest.window)
+        return rows_missing(self.released_rows, self._last_total, self._roles.manifest.window)
 
-    def next_window(self, index: int) -> WindowCommitment | None:
-        """The commitment that an entry at `index` may hold, or None while none is due."""
-        found = self._due(index)
-        return None if found is None else found[0]
-
-    def seed(self, cycle: CycleInfo) -> bytes | None:
-        """The cycle's training seed; None until its window's index has a beacon."""
-        value = self._beacons.value(cycle.window_index)
-        return None if value is None else training_seed(self._roles.run, cycle.commitment.cycle, value)
-
-    def change_window(self, entry: Entry, record: WindowCommitment, index: int) -> Change:
-        """Checks a window's commitment; raises LogFault."""
-        self._roles.require_coordinator(entry, index)
-        if not self.is_ready:
-            raise LogFault("The cycle before is not gated yet.")
-        due = self._due(index)
-        if due is None:
-            raise LogFault(f"A window is not due: {self.rows_missing()} more released rows are needed.")
-        if record != due[0]:
-            raise LogFault("The window is not what the log and the manifest give.")
-        return lambda: self.all.append(CycleInfo(record, index, due[1]))
-
-    def change_train(self, entry: Entry, record: TrainRecord, index: int) -> Change:
-        """Checks a train record; raises LogFault."""
-        self._roles.require_coordinator(entry, index)
-        cycle = self.newest
-        if cycle is None or cycle.train is not None:
-            raise LogFault("No training cycle is open.")
-        if (record.cycle, record.window) != (cycle.commitment.cycle, cycle.window_index):
-            raise LogFault("The train record is for another cycle or window than the open one.")
-        if record.base != self._releases.newest.id:
-            raise LogFault("The train record's base is not the newest release.")
-        before = self.last_train
-        if record.parent_state != (ZERO if before is None else before.state):
-            raise LogFault("The train record does not go on from the last train state.")
-        if record.seed != self.seed(cycle):
-            raise LogFault("The train record's seed is not what the window's beacon gives.")
-        if record.steps <= (before.steps if before else 0) or record.samples < (before.samples if before else 0):
-            raise LogFault("The train record's steps and samples must go on from the last ones.")
-        steps = [point.step for point in record.states]
-        if any(a >= b for a, b in pairwise(steps)) or (steps and steps[-1] > record.steps):
-            raise LogFault("The train record's states must be in the order of their steps.")
-
-        def change() -> None:
-            cycle.train, cycle.train_index, cycle.train_digest = record, index, entry.envelope.digest
-
-        return change
-
-    @property
-    def _last_total(self) -> int | None:
-        return None if self.newest is None else self.newest.commitment.total_rows
-
-    def _due(self, index: int) -> tuple[WindowCommitment, Window] | None:
+    def due_window(self, index: int) -> WindowInfo | None:
+        """The window that an entry at `index` may commit to, or None while none is due."""
         policy = self._roles.manifest.window
         released = self._batches.released
         total = sum(batch.header.plies for batch in released)
         if not self.is_ready or not is_due(total, self._last_total, policy):
             return None
         window = window_of(released, policy)
-        commitment = WindowCommitment(
+        record = WindowCommitment(
             run=self._roles.run,
-            cycle=len(self.all),
+            cycle=len(self.windows) + 1,
             log_size=index,
             batches=len(window.batches),
             games=window.games,
@@ -144,4 +99,48 @@ class Cycles:
             total_rows=window.total_rows,
             headers=window.headers,
         )
-        return commitment, window
+        return WindowInfo(index, record, window)
+
+    def seed(self, window: WindowInfo) -> bytes | None:
+        """A cycle's training seed; None until its window's index has a beacon."""
+        value = self._beacons.value(window.index)
+        return None if value is None else training_seed(self._roles.run, value)
+
+    def change_window(self, entry: Entry, record: WindowCommitment, index: int) -> Change:
+        """Checks a window's commitment; raises LogFault."""
+        self._roles.require_coordinator(entry, index)
+        if not self.is_ready:
+            raise LogFault("The cycle before is not gated yet.")
+        due = self.due_window(index)
+        if due is None:
+            raise LogFault(f"A window is not due: {self.rows_missing()} more released rows are needed.")
+        if record != due.record:
+            raise LogFault("The window is not what the log and the manifest give.")
+        return lambda: self.windows.append(due)
+
+    def change_train(self, entry: Entry, record: TrainRecord, index: int) -> Change:
+        """Checks a train record; raises LogFault."""
+        self._roles.require_coordinator(entry, index)
+        window = self.untrained
+        if window is None:
+            raise LogFault("No training cycle is open.")
+        if (record.cycle, record.window) != (window.record.cycle, window.index):
+            raise LogFault("The train record is for another cycle or window than the open one.")
+        if record.base != self._releases.newest.id:
+            raise LogFault("The train record's base is not the newest release.")
+        before = self.trainings[-1].record if self.trainings else None
+        if record.parent_state != (ZERO if before is None else before.state):
+            raise LogFault("The train record does not go on from the last train state.")
+        if record.seed != self.seed(window):
+            raise LogFault("The train record's seed is not what the window's beacon gives.")
+        if before is not None and (record.steps < before.steps or record.samples < before.samples):
+            raise LogFault("The train record's steps and samples must go on from the last ones.")
+        steps = [point.step for point in record.states]
+        if any(a >= b for a, b in pairwise(steps)) or (steps and steps[-1] > record.steps):
+            raise LogFault("The train record's states must be in the order of their steps.")
+        training = TrainingInfo(index, entry.envelope.digest, record)
+        return lambda: self.trainings.append(training)
+
+    @property
+    def _last_total(self) -> int | None:
+        return self.windows[-1].record.total_rows if self.windows else None

@@ -149,6 +149,17 @@ class Gates:
             if result is not None and result.verdict is None and result.may_judge(verifier, index, timeout)
         ]
 
+    def assignments(self, player: bytes, index: int) -> list[tuple[int, GateAssignment]]:
+        """Assignments that `player` has to play as of entry `index`, each with its log index."""
+        gate = self.open
+        if gate is None or gate.decision.passed is not None:
+            return []
+        return [
+            (slot.index, slot.assignment)
+            for slot in gate.slots
+            if slot.assignment.player == player and self._is_out(gate, slot, index)
+        ]
+
     def next_assignment(self, player: bytes, index: int) -> GateAssignment | None:
         """Pairs to give to `player` in an entry at `index`: the first that are free again, else new ones.
 
@@ -157,7 +168,7 @@ class Gates:
         gate = self.open
         if gate is None or gate.decision.passed is not None or not self._may_play(gate, player, index):
             return None
-        if any(slot.assignment.player == player and self._is_out(gate, slot, index) for slot in gate.slots):
+        if self.assignments(player, index):
             return None
         free = next((slot.assignment for slot in gate.slots if self._is_free(gate, slot, index)), None)
         if free is not None:
@@ -166,7 +177,7 @@ class Gates:
         pairs = min(gate.manifest.gate.pairs_per_assignment, cap_pairs(gate.manifest.gate) - first)
         return self._assignment(gate, player, first, pairs) if pairs > 0 else None
 
-    def next_record(self) -> GateRecord | None:
+    def due_record(self) -> GateRecord | None:
         """The record of the open gate, once it is decided."""
         gate = self.open
         if gate is None or gate.decision.passed is None:
@@ -309,12 +320,10 @@ class Gates:
             for claim in claims
         ):
             raise LogFault("The gate record is not what the counted pairs give.")
-        cycle = self._cycles.by_train_record(record.candidate)
 
         def change() -> None:
             gate.record, gate.record_index = record, index
-            if cycle is not None:
-                cycle.gate_index = index
+            self._cycles.gated += 1
 
         return change
 

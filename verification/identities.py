@@ -76,6 +76,7 @@ class Identity:
     first: list[BatchInfo] = field(default_factory=list)  # with games, neither lost nor dropped before a decision
     held: list[BatchInfo] = field(default_factory=list)
     accepted: int = 0
+    last_index: int = 0
     out_at: int | None = None
     tally: Tally = field(default_factory=Tally)
 
@@ -87,6 +88,7 @@ class Identity:
     def add(self, batch: BatchInfo) -> None:
         """A header is logged."""
         header = batch.header
+        self.last_index = batch.index
         if header.games:
             self.first.append(batch)
         self.held.append(batch)

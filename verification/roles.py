@@ -12,6 +12,7 @@ from protocol.root import COORDINATOR, VERIFIER, Role, Root
 from protocol.seeds import run_id
 from verification.faults import LogFault
 from verification.gate import check_policy
+from verification.setup import check_playable
 
 Change = Callable[[], None]
 """What a checked entry changes; calling it cannot fail."""
@@ -103,6 +104,7 @@ class Roles:
             raise LogFault(f"Manifest version {manifest.version} does not follow version {self.manifest.version}.")
         _require_threshold(entry, self.root, self.root.keys)
         check_policy(manifest.gate)
+        check_playable(manifest)
 
         def change() -> None:
             self.manifests.append((index, manifest))

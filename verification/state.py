@@ -26,12 +26,12 @@ from protocol.verdict import TraceOpening, Verdict
 from protocol.window import TrainRecord, WindowCommitment
 from verification.batches import Batches
 from verification.beacons import Beacons
-from verification.cycles import Cycles
+from verification.cycles import Cycles, TrainingInfo, WindowInfo
 from verification.epochs import Epochs
 from verification.faults import LogFault
-from verification.gates import GateResultInfo, Gates
+from verification.gates import GateResultInfo, Gates, GateState
 from verification.identities import BatchInfo
-from verification.registry import Registry
+from verification.registry import RegistrationInfo, Registry
 from verification.releases import ReleaseInfo, Releases
 from verification.roles import Change, Roles
 from verification.subjects import Subjects
@@ -167,25 +167,93 @@ class LogState:
         """Gate results that `verifier` may judge in the next entry."""
         return self.gates.awaiting_verdict(verifier, self.size)
 
-    def next_window(self) -> WindowCommitment | None:
-        """The window commitment that the next entry may hold."""
-        return None if self._is_release_due else self.cycles.next_window(self.size)
+    def registration(self, peer: bytes) -> RegistrationInfo | None:
+        """Where and how `peer` registered."""
+        return self.registry.find(peer)
+
+    def manifest_by_digest(self, digest: bytes) -> Manifest:
+        """A logged manifest version; LogFault for a digest that the log does not hold."""
+        found = self.roles.manifest_by_digest(digest)
+        if found is None:
+            raise LogFault(f"The log has no manifest {digest.hex()[:16]}.")
+        return found
+
+    def awaits_verdict(self, verifier: bytes, epoch: int) -> bool:
+        """Whether a verifier's epoch still has to draw from a batch, so that its secret may not be revealed."""
+        return bool(self.batches.unjudged(verifier, epoch))
+
+    @property
+    def released_rows(self) -> int:
+        """Rows of all batches released to training."""
+        return self.cycles.released_rows
+
+    @property
+    def windows(self) -> list[WindowInfo]:
+        """All committed windows."""
+        return self.cycles.windows
+
+    @property
+    def trainings(self) -> list[TrainingInfo]:
+        """All train records."""
+        return self.cycles.trainings
+
+    @property
+    def untrained_window(self) -> WindowInfo | None:
+        """The window whose training is not logged yet."""
+        return self.cycles.untrained
+
+    def window_batches(self, index: int) -> tuple[BatchInfo, ...]:
+        """The batches of the window committed at a log index, in header log order; none for another index."""
+        found = self.cycles.window_at(index)
+        return () if found is None else found.window.batches
+
+    def candidate(self, index: int) -> TrainingInfo:
+        """The training logged at an index; LogFault for another index."""
+        found = self.cycles.training_at(index)
+        if found is None:
+            raise LogFault(f"Entry {index} is not a train record.")
+        return found
+
+    def due_window(self) -> WindowInfo | None:
+        """The window that the next entry may commit to, or None while none is due."""
+        return None if self._is_release_due else self.cycles.due_window(self.size)
+
+    @property
+    def open_gate(self) -> GateState | None:
+        """The gate that has no record yet."""
+        return self.gates.open
+
+    def gate_assignments(self, player: bytes) -> list[tuple[int, GateAssignment]]:
+        """Gate pairs that `player` has to play, each assignment with its log index."""
+        return self.gates.assignments(player, self.size)
 
     def next_gate_assignment(self, player: bytes) -> GateAssignment | None:
-        """Gate pairs to give to `player` in the next entry."""
+        """Gate pairs to give to `player` in the next entry; None while it has some or none are left."""
         return self.gates.next_assignment(player, self.size)
 
-    def next_gate_record(self) -> GateRecord | None:
-        """The gate record that the next entry may hold."""
-        return self.gates.next_record()
+    def active_players(self) -> tuple[bytes, ...]:
+        """Contributors in good standing that were heard of within the last `timeout_entries` entries."""
+        since = self.size - self.manifest.admission.timeout_entries
+        heard = {peer: self.batches.last_index(peer) for peer in self.registry.peers if not self.batches.is_out(peer)}
+        return tuple(peer for peer, index in heard.items() if index is not None and index >= since)
 
-    def next_release(self, code_version: str) -> Release | None:
-        """The release that the next entry may hold: the newest candidate's, if it passed and is not released yet."""
+    def due_gate_record(self) -> GateRecord | None:
+        """The gate record that the next entry may hold."""
+        return self.gates.due_record()
+
+    @property
+    def passed_gate(self) -> int | None:
+        """The log index of the gate record whose candidate is to be released next."""
         gate = self.gates.newest
-        cycle = self.cycles.newest
-        if gate is None or gate.record_index is None or cycle is None or not self._is_release_due:
+        return gate.record_index if gate is not None and self._is_release_due else None
+
+    def due_release(self, code_version: str) -> Release | None:
+        """The release that the next entry may hold: the newest candidate's, if it passed and is not released yet."""
+        gate, passed = self.gates.newest, self.passed_gate
+        if gate is None or passed is None:
             return None
-        return self.releases.propose(gate.index, gate.train, cycle.commitment, gate.record_index, code_version)
+        window = self.cycles.windows[-1].record
+        return self.releases.propose(gate.index, gate.train, window, passed, code_version)
 
     @property
     def _is_release_due(self) -> bool:
@@ -244,7 +312,7 @@ class LogState:
             case GateRecord():
                 return self.gates.change_record(entry, record, index)
             case Release():
-                due = self.next_release(record.code_version)
+                due = self.due_release(record.code_version)
                 if due is None:
                     raise LogFault("No candidate has passed its gate since the newest release.")
                 return self.releases.change_release(entry, record, due, index)
