@@ -11,37 +11,54 @@
  * passes. A region belongs to the area when it borders living chains only and the other colour cannot live in it:
  * it is vital to one of them, or at most one of its points touches none. */
 
+enum { BLOCKED = 0xffff }; /* region_of the colour's own stones and of the border */
+
 typedef struct region {
-  uint16_t vital[4]; /* heads of the chains it is vital to */
-  uint8_t vital_count, started, inner, sound;
+  uint16_t first, end; /* its cells are order[first..end) */
+  uint16_t vital[4];   /* heads of the chains it is vital to; one may stand here twice */
+  uint8_t vital_count, sound, dead_end;
 } region;
 
 typedef struct benson {
   const go_board *board;
-  int32_t colour, suicide, regions;
-  uint16_t region_of[GO_MAX_CELLS]; /* number + 1 of points without the colour's stones, else 0 */
+  int32_t colour, suicide, regions, chains;
+  uint16_t region_of[GO_MAX_CELLS]; /* number + 1, or BLOCKED */
+  uint16_t order[GO_MAX_POINTS];
   region region[GO_MAX_POINTS];
   uint16_t heads[GO_MAX_POINTS];
-  int32_t chains;
 } benson;
 
-/* Adds one point to what is known of its region. */
-static void add_point(benson *b, region *r, int32_t cell) {
+/* Numbers every region and finds every chain of the colour. */
+static void find_parts(benson *b) {
   const go_board *board = b->board;
-  const int32_t near[4] = {cell - board->stride, cell - 1, cell + 1, cell + board->stride};
-  uint16_t heads[4];
-  uint8_t count = 0;
-  for (int32_t i = 0; i < 4; i++) {
-    if (board->colour[near[i]] == b->colour) heads[count++] = board->cell[near[i]].head;
+  const int32_t step[4] = {-board->stride, -1, 1, board->stride};
+  uint16_t end = 0;
+  b->regions = b->chains = 0;
+  for (int32_t cell = 0; cell < board->cells; cell++) {
+    int32_t at = board->colour[cell];
+    b->region_of[cell] = at == b->colour || at == GO_BORDER ? BLOCKED : 0;
+    if (at == b->colour && board->cell[cell].head == cell) b->heads[b->chains++] = (uint16_t)cell;
   }
-  if (!count && r->inner < 2) r->inner++;
-  if (board->colour[cell] != GO_EMPTY && !b->suicide) return;
-  if (!r->started) {
-    r->started = 1;
-    r->vital_count = count;
-    memcpy(r->vital, heads, count * sizeof *heads);
-    return;
+  for (int32_t start = board->stride; b->chains && start < board->cells; start++) {
+    if (b->region_of[start]) continue;
+    region *r = &b->region[b->regions++];
+    r->first = end;
+    b->order[end++] = (uint16_t)start;
+    b->region_of[start] = (uint16_t)b->regions;
+    for (uint16_t i = r->first; i < end; i++) {
+      for (int32_t k = 0; k < 4; k++) {
+        int32_t near = b->order[i] + step[k];
+        if (b->region_of[near]) continue;
+        b->region_of[near] = (uint16_t)b->regions;
+        b->order[end++] = (uint16_t)near;
+      }
+    }
+    r->end = end;
   }
+}
+
+/* Keeps those of the region's vital chains that are among `heads`. */
+static void intersect(region *r, const uint16_t heads[4], uint8_t count) {
   uint8_t kept = 0;
   for (uint8_t i = 0; i < r->vital_count; i++) {
     for (uint8_t k = 0; k < count; k++) {
@@ -53,28 +70,34 @@ static void add_point(benson *b, region *r, int32_t cell) {
   r->vital_count = kept;
 }
 
-static void flood(benson *b, int32_t start) {
+/* Finds the chains that the region is vital to and whether the other colour could not make two eyes in it. Large
+ * regions are told after a few points. */
+static void judge(const benson *b, region *r) {
   const go_board *board = b->board;
-  uint16_t stack[GO_MAX_POINTS];
-  int32_t depth = 0;
-  region *r = &b->region[b->regions++];
-  *r = (region){.sound = 1};
-  stack[depth++] = (uint16_t)start;
-  b->region_of[start] = (uint16_t)b->regions;
-  while (depth) {
-    int32_t cell = stack[--depth];
-    add_point(b, r, cell);
-    const int32_t near[4] = {cell - board->stride, cell - 1, cell + 1, cell + board->stride};
-    for (int32_t i = 0; i < 4; i++) {
-      int32_t at = board->colour[near[i]];
-      if (at == b->colour || at == GO_BORDER || b->region_of[near[i]]) continue;
-      b->region_of[near[i]] = (uint16_t)b->regions;
-      stack[depth++] = (uint16_t)near[i];
+  const int32_t step[4] = {-board->stride, -1, 1, board->stride};
+  int32_t inner = 0, started = 0;
+  r->sound = 1;
+  r->vital_count = 0;
+  for (uint16_t i = r->first; i < r->end && (!started || r->vital_count || inner < 2); i++) {
+    int32_t cell = b->order[i];
+    uint16_t heads[4];
+    uint8_t count = 0;
+    for (int32_t k = 0; k < 4; k++) {
+      if (board->colour[cell + step[k]] == b->colour) heads[count++] = board->cell[cell + step[k]].head;
+    }
+    inner += !count;
+    if (board->colour[cell] != GO_EMPTY && !b->suicide) continue;
+    if (started++) {
+      intersect(r, heads, count);
+    } else {
+      r->vital_count = count;
+      memcpy(r->vital, heads, count * sizeof *heads);
     }
   }
+  r->dead_end = r->vital_count || inner < 2;
 }
 
-/* Vital regions that are still sound; a chain met twice by one point stands in `vital` twice but counts once. */
+/* How many sound regions are vital to the chain, up to two. */
 static int32_t vital_regions(const benson *b, uint16_t head) {
   int32_t count = 0;
   for (int32_t i = 0; i < b->regions && count < 2; i++) {
@@ -96,7 +119,7 @@ static void drop(benson *b, uint16_t head) {
   do {
     const int32_t near[4] = {stone - board->stride, stone - 1, stone + 1, stone + board->stride};
     for (int32_t i = 0; i < 4; i++) {
-      if (b->region_of[near[i]]) b->region[b->region_of[near[i]] - 1].sound = 0;
+      if (b->region_of[near[i]] != BLOCKED) b->region[b->region_of[near[i]] - 1].sound = 0;
     }
     stone = board->cell[stone].next;
   } while (stone != head);
@@ -104,18 +127,9 @@ static void drop(benson *b, uint16_t head) {
 
 static void settle(benson *b, uint8_t area[GO_MAX_CELLS]) {
   const go_board *board = b->board;
-  memset(b->region_of, 0, (size_t)board->cells * sizeof *b->region_of);
-  b->regions = b->chains = 0;
-  for (int32_t cell = board->stride; cell < board->cells; cell++) {
-    int32_t at = board->colour[cell];
-    if (at == GO_BORDER) continue;
-    if (at != b->colour) {
-      if (!b->region_of[cell]) flood(b, cell);
-    } else if (board->cell[cell].head == cell) {
-      b->heads[b->chains++] = (uint16_t)cell;
-    }
-  }
-  if (!b->chains || b->regions < 2) return;
+  find_parts(b);
+  if (b->regions < 2) return;
+  for (int32_t i = 0; i < b->regions; i++) judge(b, &b->region[i]);
   for (int32_t before = -1; before != b->chains;) {
     int32_t kept = 0;
     before = b->chains;
@@ -136,10 +150,10 @@ static void settle(benson *b, uint8_t area[GO_MAX_CELLS]) {
       stone = board->cell[stone].next;
     } while (stone != b->heads[i]);
   }
-  for (int32_t cell = board->stride; cell < board->cells; cell++) {
-    if (!b->region_of[cell]) continue;
-    const region *r = &b->region[b->region_of[cell] - 1];
-    if (r->sound && (r->vital_count || r->inner <= 1)) area[cell] = (uint8_t)b->colour;
+  for (int32_t i = 0; i < b->regions; i++) {
+    const region *r = &b->region[i];
+    if (!r->sound || !r->dead_end) continue;
+    for (uint16_t k = r->first; k < r->end; k++) area[b->order[k]] = (uint8_t)b->colour;
   }
 }
 
