@@ -292,7 +292,7 @@ def _manifest() -> Manifest:
         name="example",
         rules=RulesSpec("positional", True, False, True, 3),
         stages=(Stage(0, (BoardWeight(7, 1, (KomiWeight(17, 1), KomiWeight(19, 1))),)),),
-        openings=(Opening(7, (16, 32), 0, 1),),
+        openings=(Opening(7, (), 1, 0), Opening(7, (16, 32), 0, 1)),
         selfplay=selfplay,
         gate_search=gating,
         network=NetworkSpec(3, 32, 1, "random"),
