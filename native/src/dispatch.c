@@ -2,9 +2,13 @@
 #include "kernel.h"
 
 #if defined(GO_X86)
-static int has_avx2(void) { return __builtin_cpu_supports("avx2"); }
+static int has_avx2(void) {
+  __builtin_cpu_init(); /* not every C runtime has done it; cheap the second time */
+  return __builtin_cpu_supports("avx2");
+}
 
 static int has_vnni(void) {
+  __builtin_cpu_init();
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
          __builtin_cpu_supports("avx512vnni");
 }
