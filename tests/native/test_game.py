@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
@@ -149,6 +150,25 @@ def test_features_of_any_size(rows: int, cols: int, komi_half: int) -> None:
     features = game.features()
     assert len(features) == FEATURE_PLANES * rules.points
     assert features == reference.features()
+
+
+@given(seed=st.integers(0, 2**32 - 1), rows=st.integers(2, 6), cols=st.integers(2, 6), ko=st.sampled_from(list(Ko)))
+def test_a_mirrored_game_has_mirrored_planes(seed: int, rows: int, cols: int, ko: Ko) -> None:
+    """Transposition; it and one reversal make all eight symmetries, and nothing in the engine tells sides apart."""
+    rng = random.Random(seed)
+    game, mirrored = Game(Rules(rows, cols, 7, ko=ko)), Game(Rules(cols, rows, 7, ko=ko))
+    places = [(p % cols) * rows + p // cols for p in range(game.pass_move)]
+    for _ in range(rng.randrange(2 * game.pass_move)):
+        if game.end != End.NONE:
+            break
+        legal = [move for move in range(game.pass_move) if game.legal()[move]]
+        move = rng.choice(legal) if legal else game.pass_move
+        game.play(move)
+        mirrored.play(places[move] if move < game.pass_move else move)
+    planes, other = game.features(), mirrored.features()
+    for plane in range(FEATURE_PLANES):
+        first = plane * game.pass_move
+        assert all(planes[first + p] == other[first + place] for p, place in enumerate(places)), plane
 
 
 @pytest.mark.parametrize(("side", "count"), [(1, 1), (2, 57), (3, 12675), (4, 24318165)])
