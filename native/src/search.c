@@ -245,6 +245,7 @@ static int visit(go_search *search, const go_player *player, const go_game *root
   int64_t value, score;
   int status = go_game_copy_into(search->game, root);
   uint32_t at = 0;
+  search->game->rules.settled_end = 0; /* costly to ask, and known of every node but the new one */
   while (status == GO_OK) {
     go_node *node = search->node + at;
     if (node->edge_count == 0) { /* the game is over here, and was judged before: the same again */
@@ -259,6 +260,7 @@ static int visit(go_search *search, const go_player *player, const go_game *root
       next = add_node(search, at, search->edge_move[edge], search->edge_prior[edge]);
       search->edge_prior[edge] = -1.0;
       node->unvisited = best_unvisited(search, node);
+      search->game->rules.settled_end = root->rules.settled_end;
     }
     status = go_game_play(search->game, search->node[next].move, GO_EMPTY);
     at = next;

@@ -38,6 +38,7 @@ def test_golden_trees_are_what_the_generator_writes() -> None:
     stored = {path.name: path.read_text(encoding="utf-8") for path in search_generate.FOLDER.glob("*.json")}
     assert dict(search_generate.files()) == stored
     assert len(stored) == len(SCENARIOS)
+    assert search_generate.page() == search_generate.PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("kernel", Kernel.available())
@@ -51,6 +52,7 @@ def test_golden_trees_cover_both_kinds_and_the_ends() -> None:
     assert {ply.kind for ply in plies["network-self-play"]} == {Kind.FAST, Kind.FULL}
     assert plies["end-of-game"][0].nodes < 200  # finished games were visited again and again
     assert plies["move-cap"][-1].nodes <= 27
+    assert min(ply.nodes for ply in plies["settled-end"]) < 250
 
 
 def test_selftest_passes() -> None:

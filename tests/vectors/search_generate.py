@@ -2,8 +2,9 @@
 
 `search/<scenario>.json` is a short game: `input` gives rules, config, ids, evaluation ("uniform", or the first network
 that `network_digest` draws) and the moves before the first search; `output` has a ply's record a search, each chosen
-move being played. `visits` and `policy_target` are "move:number" for the numbers that are not 0. A change of any
-digest changes what every node must find: it needs a new `semantics` id (docs/spec/search.md).
+move being played. `visits` and `policy_target` are "move:number" for the numbers that are not 0. The example of
+docs/spec/batch.md is written too. A change of any digest changes what every node must find: it needs a new
+`semantics` id (docs/spec/search.md).
 """
 
 import hashlib
@@ -15,10 +16,12 @@ from typing import Any
 
 from native.game import Game
 from native.network import Kernel, Network
+from native.pool import Job, Pool
 from native.rules import End, Rules
 from native.search import Player, Ply, SearchConfig, search_ply
 
 FOLDER = Path(__file__).parent / "search"
+PAGE = Path(__file__).parents[2] / "docs" / "spec" / "batch.md"
 
 PLAIN = SearchConfig(visits_full=50, visits_fast=50)
 SELF_PLAY = SearchConfig(
@@ -88,6 +91,15 @@ SCENARIOS = (
         None,
         4,
         (4, 9, 1, 9, 3, 9, 5, 9, 7, 9),
+    ),
+    Scenario(
+        "settled-end",
+        "Games end as soon as pass-alive areas cover the board: such ends in the tree count exactly.",
+        Rules(4, 4, 1, pass_alive=True, settled_end=True, move_cap=48),
+        replace(PLAIN, visits_full=250),
+        None,
+        4,
+        (5, 6, 9, 10, 1, 2, 13, 14),
     ),
     Scenario(
         "move-cap",
@@ -168,9 +180,34 @@ def files(kernel: Kernel = Kernel.BEST) -> Iterator[tuple[str, str]]:
         yield f"{scenario.name}.json", json.dumps(vector, indent=2) + "\n"
 
 
+def example_block() -> bytes:
+    """The game block that docs/spec/batch.md shows."""
+    config = SearchConfig(visits_full=4, visits_fast=4)
+    player = Player(None, digest_of("release"))
+    rules = Rules(2, 2, 1, move_cap=4)
+    job = Job(0, 5, rules, config, digest_of("config"), digest_of("example"), player, player, 7, (0,))
+    with Pool(1, Kernel.BEST) as pool:
+        pool.play(job)
+        done = pool.wait(60)
+    assert done is not None
+    return done.block
+
+
+def page() -> str:
+    """The text of docs/spec/batch.md with its example as it has to be."""
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split("<!-- example game-block -->")
+    after = rest.split("<!-- end -->", 1)[1]
+    data = example_block()
+    lines = [data[at : at + 48].hex() for at in range(0, len(data), 48)]
+    shown = "\n".join((f"{len(data)} bytes:", "```", *lines, "```"))
+    return f"{before}<!-- example game-block -->\n{shown}\n<!-- end -->{after}"
+
+
 def main() -> None:
-    """Writes the files and removes those that no scenario makes any more."""
+    """Writes the files and the page's example, and removes files that no scenario makes any more."""
     made = dict(files())
+    PAGE.write_text(page(), encoding="utf-8")
     FOLDER.mkdir(exist_ok=True)
     for path in FOLDER.glob("*.json"):
         if path.name not in made:
