@@ -161,12 +161,12 @@ class Evaluator:
         if not (1 <= rows <= MAX_SIDE and 1 <= cols <= MAX_SIDE):
             raise EngineError(f"A board has 1 to {MAX_SIDE} rows and columns, not {rows} by {cols}.")
         count, rest = divmod(len(planes), lib.GO_FEATURE_PLANES * rows * cols)
-        if rest or max(planes, default=0) > 127:
-            raise EngineError(f"Planes of whole {rows} by {cols} positions with numbers up to 127 are needed.")
         outputs = ffi.new("go_output[]", count)
-        verify_status(
-            lib.go_eval_run(self._handle, rows, cols, count, ffi.from_buffer("uint8_t[]", planes), len(planes), outputs)
-        )
+        data = ffi.from_buffer("uint8_t[]", planes)
+        status = lib.go_eval_run(self._handle, rows, cols, count, data, len(planes), outputs)
+        if rest or status == lib.GO_ERR_ARGUMENT:
+            raise EngineError(f"Planes of whole {rows} by {cols} positions with numbers up to 127 are needed.")
+        verify_status(status)
         return outputs, count
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import random
 import struct
+from pathlib import Path
 
 import pytest
 
 from native._engine import ffi, lib
 from native.errors import EngineError, NetworkError
 from native.netfile import PLANES, Architecture, NetworkFile
-from native.network import ONE, Evaluator, Kernel, Network, softmax, tanh
+from native.network import ONE, Evaluator, Kernel, Network, Output, softmax, tanh
 from tests.native.network_reference import evaluate, first_network, philox, random_network
 
 
@@ -57,6 +59,24 @@ def test_first_network_is_the_specs_and_its_outputs_move() -> None:
     for out in outputs:
         assert 0.05 < max(out.policy) / ONE - min(out.policy) / ONE < 20
         assert max(out.ownership) > min(out.ownership)
+
+
+def test_vectors() -> None:
+    """tests/vectors/network/first.json: a change here is a change of what every release means."""
+    vectors = json.loads((Path(__file__).parents[1] / "vectors/network/first.json").read_text())
+    assert len(vectors["first_networks"]) == 3
+    for case in vectors["first_networks"]:
+        shape = Architecture.parse(case["network"])
+        file = Network.first(bytes.fromhex(case["manifest_digest"]), shape.blocks, shape.channels)
+        assert hashlib.sha256(file).hexdigest() == case["file_sha256"]
+        wanted = Output(**{k: tuple(v) if isinstance(v, list) else v for k, v in case["output"].items()})
+        for kernel in Kernel.available():
+            planes = bytes.fromhex(case["planes"])
+            assert Network.load(file).evaluate(kernel, case["rows"], case["cols"], planes) == [wanted]
+    for case in vectors["softmax"]:
+        assert [p.hex() for p in softmax(case["logits"])] == case["probabilities"]
+    for case in vectors["tanh"]:
+        assert tanh(case["logit"]).hex() == case["tanh"]
 
 
 def test_network_tells_its_size() -> None:
