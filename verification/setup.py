@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from native.errors import EngineError
 from native.game import Game
+from native.netfile import Architecture
 from native.pool import Job
 from native.rules import End, Ko, Rules
 from native.search import Player, Root
@@ -185,6 +186,7 @@ def check_playable(manifest: Manifest) -> None:
     try:
         engine_config(manifest.selfplay)
         engine_config(manifest.gate_search)
+        Architecture(manifest.network.blocks, manifest.network.channels)
         for stage in manifest.stages:
             for board in stage.boards:
                 _check_openings(manifest, board.size)
