@@ -6,6 +6,7 @@ Kinds that need a part the engine does not have here are skipped, each with its 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,12 +88,12 @@ def run_count(case: Case, request: pytest.FixtureRequest) -> None:
 # ---- cases from bug reports ------------------------------------------------------------------------------------
 
 
-def run_issue(case: Case) -> None:
+def run_issue(case: Case, folder: Path) -> None:
     subkind = case.data["subkind"]
     if subkind == "legality":
         run_legality(case)
     elif subkind == "score":
-        run_issue_score(case)
+        run_issue_score(case, folder)
     elif subkind == "result":
         run_issue_result(case)
     elif subkind in ("sgf", "record") and "path" not in case.data["input"]:
@@ -101,7 +102,7 @@ def run_issue(case: Case) -> None:
         pytest.skip(SKIPS[subkind])
 
 
-def run_issue_score(case: Case) -> None:
+def run_issue_score(case: Case, folder: Path) -> None:
     given, expected = case.data["input"], case.expected
     if "moves" in given:
         setup = {"rows": None, "to_move": "B"}
@@ -112,7 +113,7 @@ def run_issue_score(case: Case) -> None:
         return
     # The rules here know no button: only the count without it is compared.
     wanted = expected.get("results", [expected.get("result_without_button")])
-    games = {other.id: other for other in load_cases(DEFAULT)}
+    games = {other.id: other for other in load_cases(folder)}
     records = given.get("records", [given.get("record")])
     assert [result_text(games[name].replayed().score_half()) for name in records] == wanted
 
@@ -176,6 +177,6 @@ def test_case(case: Case, request: pytest.FixtureRequest) -> None:
     elif case.kind == "count":
         run_count(case, request)
     elif case.kind == "issue":
-        run_issue(case)
+        run_issue(case, request.config.getoption("--cases", DEFAULT))
     else:
         pytest.skip(SKIPS.get(case.kind, f"cases of kind {case.kind} are unknown here"))
