@@ -17,6 +17,7 @@ from verification.probation import q_ppm
 from verification.registry import Registry
 from verification.releases import Releases
 from verification.roles import Change, Roles
+from verification.setup import config_digest
 from verification.subjects import Subjects, require_drawn
 
 
@@ -129,7 +130,7 @@ class Batches:
         manifest = self._roles.manifest_by_digest(release.manifest)
         if manifest is None or header.manifest != release.manifest:
             raise LogFault("The header names another manifest than its release.")
-        if header.config != manifest.selfplay.digest():
+        if header.config != config_digest(manifest.selfplay):
             raise LogFault("The header names another search config than the manifest.")
         if header.semantics != manifest.selfplay.semantics:
             raise LogFault(f"The header's semantics are {header.semantics}, the run's {manifest.selfplay.semantics}.")
@@ -156,8 +157,7 @@ class Batches:
             self._series[header.owner, header.release] = series
             series.next_counter += header.games
             series.closed = header.final
-            series.batches.append(batch)
-            self._batches[index] = self._open[index] = batch
+                self._batches[index] = self._open[index] = batch
             self._subjects.add(batch)
 
         return change
@@ -236,7 +236,9 @@ class Batches:
         series = self._series[lost.header.owner, lost.header.release]
         series.closed = True
         series.gap = lost
-        self._drop(identity, [b for b in identity.held if b in series.batches and b.index > lost.index])
+        key = lost.header.owner, lost.header.release
+        later = [b for b in identity.held if b.index > lost.index and (b.header.owner, b.header.release) == key]
+        self._drop(identity, later)
 
     def _expel(self, identity: Identity, index: int) -> None:
         if identity.out_at is None:

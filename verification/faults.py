@@ -4,8 +4,6 @@ Spec: `docs/spec/admission.md` ("Reasons"). `LogFault`: an entry that the log's 
 gate result whose bytes break a rule; its `label` is the named reason that verdicts carry.
 """
 
-# ruff: noqa: N818 - the names say what is wrong, as the labels do
-
 
 class LogFault(ValueError):
     """The entry may not be logged now; `reason` is one sentence. The state has not changed."""

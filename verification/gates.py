@@ -22,7 +22,7 @@ from verification.roles import Change, Roles
 from verification.subjects import GateSubject, Subjects, require_drawn
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class GateResultInfo(GateSubject):
     """A logged gate result."""
 

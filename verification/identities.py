@@ -12,7 +12,7 @@ from protocol.manifest import AdmissionPolicy
 from verification.subjects import BatchSubject
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class BatchInfo(BatchSubject):
     """A logged batch: header, verdict, decision, and what became of it.
 
@@ -42,7 +42,6 @@ class Series:
 
     next_counter: int = 0
     closed: bool = False
-    batches: list[BatchInfo] = field(default_factory=list)
     gap: BatchInfo | None = None
 
 

@@ -41,7 +41,7 @@ NetworkOf = Callable[[bytes], bytes | None]
 """Gives a network's file by the SHA-256 that a release names it by, or None."""
 
 
-class NetworkMissing(ValueError):  # noqa: N818 - says what is missing
+class NetworkMissing(ValueError):
     """The proof cannot be checked here: the network that it needs is not at hand."""
 
 

@@ -5,6 +5,7 @@ the weights of the manifest's stage at the release's training step.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from native.errors import EngineError
@@ -35,6 +36,13 @@ class GameSetup:
     opening_moves: tuple[int, ...]
 
 
+@lru_cache(maxsize=64)
+def config_digest(config: SearchConfig) -> bytes:
+    """The digest of a signed search config, which enters every seed and trace."""
+    return config.digest()
+
+
+@lru_cache(maxsize=64)
 def engine_config(config: SearchConfig) -> EngineConfig:
     """The engine's form of a signed search config; EngineError for numbers that it does not search with."""
     return EngineConfig(
@@ -104,7 +112,7 @@ class SelfplaySeries:
 
     def setup(self, counter: int) -> GameSetup:
         """The setup of a game."""
-        config = self.manifest.selfplay.digest()
+        config = config_digest(self.manifest.selfplay)
         seed = game_seed(self.run, self.release, config, self.peer, self.join_nonce, counter)
         return selfplay_setup(self.manifest, self.steps, seed)
 
@@ -143,7 +151,7 @@ def _job(config: SearchConfig, counter: int, setup: GameSetup, black: Player, wh
         counter=counter,
         rules=setup.rules,
         config=engine_config(config),
-        config_digest=config.digest(),
+        config_digest=config_digest(config),
         game_seed=setup.seed,
         black=black,
         white=white,

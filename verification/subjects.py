@@ -16,7 +16,7 @@ from verification.registry import Registry
 from verification.roles import Roles
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Subject:
     """State of a subject logged at `index`. `candidates` maps verifiers to the epoch whose secret draws."""
 
@@ -53,7 +53,7 @@ class Subject:
         return self.assigned == verifier or index > self.index + timeout_entries
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class BatchSubject(Subject):
     """A batch: its games are drawn with the verifier's secret, each with probability `q_ppm`."""
 
@@ -66,7 +66,7 @@ class BatchSubject(Subject):
         return drawn_games(secret, self.digest, self.index, self.beacon, self.games, self.q_ppm)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class GateSubject(Subject):
     """A gate result: its pairs are drawn by the beacon, the same for every verifier."""
 

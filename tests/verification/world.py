@@ -278,7 +278,8 @@ class World:
             done = {}
             while len(done) < len(jobs):
                 game = pool.wait(60.0)
-                assert game is not None and game.is_ok
+                assert game is not None
+                assert game.is_ok
                 done[game.id] = game.block
         return [done[job.id] for job in jobs]
 
