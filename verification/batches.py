@@ -157,7 +157,7 @@ class Batches:
             self._series[header.owner, header.release] = series
             series.next_counter += header.games
             series.closed = header.final
-                self._batches[index] = self._open[index] = batch
+            self._batches[index] = self._open[index] = batch
             self._subjects.add(batch)
 
         return change
