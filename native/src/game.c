@@ -127,7 +127,8 @@ static int judge(const go_game *game, int32_t cell, int32_t colour, go_effect *e
   go_board_effect(board, cell, colour, game->rules.suicide, effect);
   if (effect->status) return effect->status;
   if (!has_superko(game)) {
-    return cell == game->ko && colour == game->to_move && effect->taken == 1 ? GO_ERR_KO : GO_OK;
+    /* A stone there takes the one that took, and no more: each other chain next to it has a liberty besides. */
+    return cell == game->ko && colour == game->to_move ? GO_ERR_KO : GO_OK;
   }
   if (!go_history_may_hold(&game->history, effect->hash)) return GO_OK;
   uint64_t bits[2 * GO_MAX_WORDS];
