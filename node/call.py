@@ -4,8 +4,6 @@ Spec: docs/spec/network.md ("Calls"). A request is one frame; the reply is one f
 answer or 1 before a refusal: a sentence in UTF-8. Both sides have deadlines and size limits.
 """
 
-# ruff: noqa: N818 - the names say what is wrong
-
 from collections.abc import Awaitable, Callable
 from typing import Final
 

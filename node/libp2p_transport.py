@@ -256,6 +256,7 @@ async def open_libp2p(
     """A node that listens at the multiaddrs `listen` (a `/p2p/<own id>` at their end is allowed) while in the context.
 
     Raises TransportError for another version of libp2p, an address that is none, or one that cannot be listened at.
+    An exception of the body leaves as it is, in no group.
     """
     libp2p_hardening.harden()
     from libp2p.tools.anyio_service import background_trio_service
@@ -263,13 +264,23 @@ async def open_libp2p(
     counts: Counter[str] = Counter()
     places = [_listen_address(address, secret.public) for address in listen]
     host, pubsub, router = _build(secret, limits or Limits(), counts)
-    async with host.run(listen_addrs=places):
-        if len(host.get_transport_addrs()) < len(places):
-            raise TransportError(f"This node cannot listen at {', '.join(map(str, places))}: the address is in use.")
-        async with background_trio_service(pubsub), background_trio_service(router), trio.open_nursery() as nursery:
-            await pubsub.wait_until_ready()
+    failure: Exception | None = None
+    async with (
+        host.run(listen_addrs=places),
+        background_trio_service(pubsub),
+        background_trio_service(router),
+        trio.open_nursery() as nursery,
+    ):
+        await pubsub.wait_until_ready()
+        try:
+            if len(host.get_transport_addrs()) < len(places):
+                raise TransportError(f"This node cannot listen at {', '.join(map(str, places))}.")
             yield Libp2pTransport(secret, host, pubsub, nursery, counts)
-            nursery.cancel_scope.cancel()
+        except Exception as error:
+            failure = error
+        nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
 
 
 def _build(secret: SecretKey, limits: Limits, counts: Counter[str]) -> tuple[Any, Any, Any]:

@@ -4,8 +4,6 @@ A second node would bind the same port without an error (SO_REUSEPORT) and write
 lock on `lock`, so it goes with its process however that ends.
 """
 
-# ruff: noqa: N818 - the names say what is wrong
-
 import fcntl
 import os
 from collections.abc import Iterator

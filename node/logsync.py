@@ -5,8 +5,6 @@ so a lying peer is found at its first answer and the next one is asked. Every si
 each other are written down as a `ForkProof`, and following ends. It ends as well at an entry that the state refuses.
 """
 
-# ruff: noqa: N818 - the names say what is wrong
-
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path

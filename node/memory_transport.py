@@ -65,19 +65,27 @@ class MemoryNetwork:
 
     @asynccontextmanager
     async def open(self, secret: SecretKey) -> AsyncIterator["MemoryTransport"]:
-        """A node of this network for as long as the context lasts; at its end its peers see its streams end."""
+        """A node of this network for as long as the context lasts; at its end its peers see its streams end.
+
+        An exception of the body leaves as it is, in no group.
+        """
         key = secret.public
         if key in self._nodes:
             raise ValueError("a key can be in the network once")
+        failure: Exception | None = None
         async with trio.open_nursery() as nursery:
             node = self._nodes[key] = MemoryTransport(self, key, nursery)
             try:
                 yield node
+            except Exception as error:
+                failure = error
             finally:
                 del self._nodes[key]
                 for peer in node.peers():
                     node.drop(peer)
                 nursery.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
 
     def partition(self, *groups: Collection[bytes]) -> None:
         """Lets nodes reach only those of their own group; nodes in no group make one of their own."""

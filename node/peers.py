@@ -8,6 +8,7 @@ connections, dials one address at a time, waits longer after each failure, asks 
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Final
 
@@ -46,8 +47,11 @@ class PeerTable:
         self._not_before: dict[str, float] = {}
         self._fixed: set[str] = set()
 
-    def learn(self, addresses: Iterable[str], fixed: bool = False) -> None:
-        """Adds addresses to try; `fixed` ones (a ticket's) are never forgotten. Unusable ones are passed over."""
+    def learn(self, addresses: Iterable[str], fixed: bool = False, seen: bool = False) -> None:
+        """Adds addresses to try; unusable ones are passed over.
+
+        `fixed` ones (a ticket's) are never forgotten; `seen` ones are by the peer itself, which is connected now.
+        """
         for address in addresses:
             try:
                 key = address_key(address)
@@ -59,17 +63,25 @@ class PeerTable:
                 self._fixed.add(address)
             elif address not in self._known and len(self._known) >= MAX_KNOWN:
                 continue
-            if address not in self._known:
-                self._keep(PeerRecord(address, key))
+            known = self._known.get(address, PeerRecord(address, key))
+            if seen:
+                known = replace(known, last_seen_unix_s=int(self._now_unix_s()))
+            if known != self._known.get(address):
+                self._keep(known)
 
-    def next(self, connected: Iterable[bytes]) -> str | None:
-        """The address to dial now: of a peer not connected, whose wait is over, the best one; None if there is none."""
+    def next(self, connected: Iterable[bytes], fixed: bool = False) -> str | None:
+        """The address to dial now: of a peer not connected, whose wait is over, the best one; None if there is none.
+
+        With `fixed` only addresses that were learned as fixed come into question.
+        """
         present = set(connected)
         now = trio.current_time()
         free = [
             peer
             for peer in self._known.values()
-            if peer.key not in present and self._not_before.get(peer.address, now) <= now
+            if peer.key not in present
+            and self._not_before.get(peer.address, now) <= now
+            and (peer.address in self._fixed or not fixed)
         ]
         best = max(
             free, key=lambda peer: (peer.score - peer.failures, peer.last_seen_unix_s, peer.address), default=None
@@ -100,7 +112,7 @@ class PeerTable:
             self._keep(PeerRecord(address, peer.key, peer.last_seen_unix_s, score, min(failures, _GIVE_UP)))
 
     def good(self, most: int) -> list[str]:
-        """Up to `most` addresses that worked before and did not fail since, best first."""
+        """Up to `most` addresses of peers that were seen and did not fail since, best first."""
         seen = [peer for peer in self._known.values() if peer.last_seen_unix_s and not peer.failures]
         seen.sort(key=lambda peer: (-peer.score, peer.address))
         return [peer.address for peer in seen[:most]]
@@ -116,7 +128,10 @@ def backoff_s(failures: int, rng: Random) -> float:
 
 
 class Links:
-    """Holds up to `wanted` links of `transport`, more when others dial this node; serves the exchange of addresses."""
+    """Holds links of `transport`: to all peers at fixed addresses, to others up to `wanted`; peers may dial more.
+
+    Serves the exchange of addresses.
+    """
 
     def __init__(self, transport: Transport, table: PeerTable, wanted: int = LINKS) -> None:
         self.table = table
@@ -134,7 +149,7 @@ class Links:
     async def _dial(self) -> None:
         while True:
             connected = self._transport.peers()
-            address = self.table.next(connected) if len(connected) < self._wanted else None
+            address = self.table.next(connected, fixed=len(connected) >= self._wanted)
             if address is None:
                 await trio.sleep(0.5)
                 continue
@@ -174,7 +189,8 @@ class Links:
 
     async def _answer(self, peer: bytes, request: bytes) -> bytes:
         told = _addresses(request, MAX_OWN)
-        self.table.learn(address for address in told if address.endswith(f"/p2p/{peer_id(peer)}"))
+        own = f"/p2p/{peer_id(peer)}"
+        self.table.learn((address for address in told if address.endswith(own)), seen=True)
         return codec.encode({"addresses": self.table.good(MAX_TOLD)})
 
 

@@ -5,8 +5,6 @@ memory on trio's clock. A peer is its 32-byte Ed25519 key; an address is a multi
 wait has a deadline and every failure is a `TransportError` of one sentence. Nothing may depend on a publication.
 """
 
-# ruff: noqa: N818 - the names say what is wrong
-
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Protocol
 

@@ -1,0 +1,5 @@
+"""`python -m node` is the `gonode` command."""
+
+from node.cli import main
+
+main()

@@ -1,0 +1,63 @@
+"""`gonode status`, `stop` and `drain`: talk to the node that runs in a directory."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+directory_option = click.option(
+    "--dir", "directory", type=click.Path(path_type=Path, file_okay=False), required=True, help="The node's directory."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+
+
+@click.command()
+@directory_option
+@json_option
+def status(directory: Path, as_json: bool) -> int:
+    """Say what the running node does and what it waits for."""
+    answer = _ask(directory, "status")
+    click.echo(json.dumps(answer) if as_json else "\n".join(_lines(answer)))
+    return 0
+
+
+@click.command()
+@directory_option
+@json_option
+def stop(directory: Path, as_json: bool) -> int:
+    """Stop the running node at once; nothing finished is lost."""
+    answer = _ask(directory, "stop")
+    click.echo(json.dumps(answer) if as_json else "Stopping.")
+    return 0
+
+
+@click.command()
+@directory_option
+@json_option
+def drain(directory: Path, as_json: bool) -> int:
+    """Have the running node finish what is in flight, then end."""
+    answer = _ask(directory, "drain")
+    click.echo(json.dumps(answer) if as_json else "Draining.")
+    return 0
+
+
+def _ask(directory: Path, command: str) -> dict[str, Any]:
+    from node.control import ask
+    from node.home import Home
+
+    return ask(Home(directory).control, command)
+
+
+def _lines(answer: dict[str, Any]) -> list[str]:
+    lines = []
+    for name, value in answer.items():
+        if name == "queues":
+            for queue in value:
+                waits = f", waiting for: {queue['waiting_for']}" if queue["waiting_for"] else ""
+                lines.append(f"queue {queue['name']}: {queue['length']}{waits}")
+        elif isinstance(value, list):
+            lines.append(f"{name}: {len(value)}")
+        elif not isinstance(value, dict):
+            lines.append(f"{name}: {value}")
+    return lines

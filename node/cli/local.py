@@ -1,0 +1,132 @@
+"""`gonode local`: a whole network on this machine, until enough releases are there; then its audit, line by line."""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from node.cli.main import INTERRUPTED, NO
+
+if TYPE_CHECKING:
+    from node.local import LocalNetwork
+
+
+@click.command()
+@click.option("--run", "source", type=click.Path(path_type=Path, dir_okay=False), help="The run's TOML file.")
+@click.option(
+    "--dir", "directory", type=click.Path(path_type=Path, file_okay=False), default=Path("local"), show_default=True
+)
+@click.option("--contributors", type=click.IntRange(1, 64), default=2, show_default=True)
+@click.option("--releases", type=click.IntRange(1), default=2, show_default=True, help="End after so many releases.")
+@click.option("--minutes", type=click.FloatRange(0.1), default=12, show_default=True, help="End after so long.")
+@click.option("--kernel", help="Kernel of contributors; the verifier's too, unless --verifier-kernel says otherwise.")
+@click.option("--verifier-kernel", help="Kernel of the verifier, such as scalar.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object at the end, progress on standard error.")
+def local(
+    source: Path | None,
+    directory: Path,
+    contributors: int,
+    releases: int,
+    minutes: float,
+    kernel: str | None,
+    verifier_kernel: str | None,
+    as_json: bool,
+) -> int:
+    """Run a coordinator, a verifier and contributors as processes; then audit what they made."""
+    import trio
+
+    from node.local import LocalNetwork, LocalOptions
+
+    options = LocalOptions(directory, source, contributors, releases, minutes, kernel, verifier_kernel or kernel)
+    screen = Screen(sys.stderr.isatty())
+    network = LocalNetwork(options, screen.say)
+    screen.say("start", f"Run in {directory}; Ctrl-C stops it, the next start goes on.")
+    try:
+        reached = trio.run(network.run, screen.progress)
+    except KeyboardInterrupt:
+        screen.say("stopped", f"Stopped. Everything is kept in {directory}; the next start goes on from here.")
+        return INTERRUPTED
+    if not reached:
+        screen.say("time", f"{minutes:g} minutes are over with {len(network.releases)} of {releases} releases.")
+    return _finish(network, screen, reached, as_json)
+
+
+def _finish(network: "LocalNetwork", screen: "Screen", reached: bool, as_json: bool) -> int:
+    from node.auditing import audit_directory
+    from node.ratings import release_ratings
+
+    home = network.coordinator.home
+    report = audit_directory(home, release=None, sample=4, full=False)
+    for check in report.checks:
+        screen.say("audit", f"audit  {'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}")
+    state = network.coordinator.status
+    summary = {
+        "seconds": round(time.monotonic() - network.started, 1),
+        "games": state.get("games", 0),
+        "plies": state.get("plies", 0),
+        "batches": state.get("batches", 0),
+        "rejected": state.get("rejected", 0),
+        "releases": release_ratings(home),
+        "audit_ok": report.ok,
+    }
+    if as_json:
+        click.echo(json.dumps(summary))
+    else:
+        for release in summary["releases"]:
+            screen.say("elo", f"{release['name']}: Elo {release['elo']:+.0f} +- {release['elo_error']:.0f} above first")
+        screen.say(
+            "end",
+            f"{summary['games']} games, {summary['plies']} plies, {summary['batches']} batches, "
+            f"{summary['rejected']} rejected, {len(summary['releases'])} releases in {summary['seconds']:.0f} s; "
+            f"audit {'passed' if report.ok else 'FAILED'}.",
+        )
+    return 0 if reached and report.ok else NO
+
+
+class Screen:
+    """Progress: one line that is renewed on a terminal, else a line each ten seconds."""
+
+    def __init__(self, is_terminal: bool) -> None:
+        self._is_terminal = is_terminal
+        self._last = 0.0
+        self._plies: list[tuple[float, int]] = []
+
+    def say(self, event: str, text: str) -> None:
+        """One line that stays."""
+        clear = "\r\x1b[K" if self._is_terminal else ""
+        print(f"{clear}{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+    def progress(self, network: "LocalNetwork") -> None:
+        """Renews the line of numbers."""
+        now = time.monotonic()
+        if not self._is_terminal and now - self._last < 10:
+            return
+        self._last = now
+        line = _line(network.coordinator.status, self._rate(now, network), now - network.started)
+        if self._is_terminal:
+            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+        else:
+            self.say("progress", line)
+
+    def _rate(self, now: float, network: "LocalNetwork") -> float:
+        self._plies.append((now, network.coordinator.status.get("plies", 0)))
+        self._plies = [point for point in self._plies if point[0] >= now - 60]
+        (first_s, first), (last_s, last) = self._plies[0], self._plies[-1]
+        return (last - first) / (last_s - first_s) if last_s > first_s else 0.0
+
+
+def _line(state: dict[str, Any], plies_per_s: float, seconds: float) -> str:
+    training = state.get("training") or {}
+    doing = state.get("doing", "starting")
+    if doing == "training" and training.get("steps"):
+        doing = f"training {100 * training['step'] // training['steps']} %, loss {training.get('loss', 0):.2f}"
+    elif doing == "gating" and state.get("gate") is not None:
+        doing = f"gating, {state['gate']} pairs counted"
+    return (
+        f"{int(seconds) // 60}:{int(seconds) % 60:02d}  {state.get('games', 0)} games  {plies_per_s:.0f} plies/s  "
+        f"verified {state.get('verified', 0)}  pending {state.get('pending', 0)}  rejected {state.get('rejected', 0)}  "
+        f"releases {len(state.get('releases', []))}  log {state.get('log_size', 0)}  {doing}"
+    )

@@ -1,0 +1,121 @@
+"""`gonode match A B`: which of two players is stronger, with error bars."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from node.cli.main import NO
+
+if TYPE_CHECKING:
+    from node.match import MatchResult
+    from node.opponent import Gallery, Opponent
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@click.option("--games", type=click.IntRange(2), default=100, show_default=True, help="Games, half with each colour.")
+@click.option("--visits", type=click.IntRange(2, 60000), help="Visits a move; default: the run's gate visits.")
+@click.option("--size", type=click.IntRange(7, 19), help="Board size; default: the run's first.")
+@click.option("--komi", type=float, help="Komi; default: the run's first.")
+@click.option("--sprt", metavar="E0,E1", help="Stop when the sequential test between these normalised Elo decides.")
+@click.option("--sgf", type=click.Path(path_type=Path, file_okay=False), help="Folder for the games.")
+@click.option("--threads", type=click.IntRange(1, 256), default=1, show_default=True, help="Games at once.")
+@click.option("--kernel", help="scalar, avx2, vnni or neon; default: the fastest of this machine.")
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("demo/coordinator"),
+    show_default=True,
+    help="The directory of a node that has the run.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def match(
+    a: str,
+    b: str,
+    games: int,
+    visits: int | None,
+    size: int | None,
+    komi: float | None,
+    sprt: str | None,
+    sgf: Path | None,
+    threads: int,
+    kernel: str | None,
+    directory: Path,
+    as_json: bool,
+) -> int:
+    """Play A against B: each a release (name, number, `latest`, `first`), a network file, or `random`."""
+    from dataclasses import replace
+
+    from node.cli.roles import parse_kernel
+    from node.home import Home
+    from node.match import MatchSettings, play_match
+    from node.opponent import Gallery
+    from verification.setup import engine_config, game_rules
+
+    if games % 2:
+        raise click.BadParameter("an even number of games, so that colours are swapped.", param_hint="--games")
+    gallery = Gallery(Home(directory))
+    manifest = gallery.manifest
+    board = manifest.stages[0].boards[0]
+    size = size or board.size
+    komi_half = board.komi[0].komi_half if komi is None else round(2 * komi)
+    config = engine_config(manifest.gate_search)
+    if visits is not None:
+        config = replace(config, visits_full=visits, visits_fast=visits)
+    settings = MatchSettings(
+        games,
+        game_rules(manifest.rules, size, komi_half),
+        [each for each in manifest.openings_for(size) if each.gate_weight],
+        _bounds(sprt),
+        sgf,
+        threads,
+    )
+    players = [_opponent(name, gallery, config, parse_kernel(kernel)) for name in (a, b)]
+    bar = None if as_json else _show
+    result = play_match(players[0], players[1], settings, bar or (lambda each: None))
+    click.echo(json.dumps(result.to_json()) if as_json else f"\n{_table(result)}")
+    return NO if result.verdict == "failed" else 0
+
+
+def _opponent(name: str, gallery: "Gallery", config: object, kernel: object) -> "Opponent":
+    from node.opponent import NetworkOpponent, RandomOpponent, load_network_file
+
+    if name == "random":
+        return RandomOpponent()
+    path = Path(name)
+    if path.is_file():
+        return NetworkOpponent(path.name, load_network_file(path), config, kernel)  # type: ignore[arg-type]
+    known, network = gallery.network(name)
+    return NetworkOpponent(known, network, config, kernel)  # type: ignore[arg-type]
+
+
+def _bounds(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    try:
+        low, high = (int(part) for part in text.split(","))
+    except ValueError:
+        raise click.BadParameter("two whole numbers such as 0,30.", param_hint="--sprt") from None
+    if low >= high:
+        raise click.BadParameter("the second bound must be above the first.", param_hint="--sprt")
+    return low, high
+
+
+def _show(result: "MatchResult") -> None:
+    click.echo(f"\r{result.games} games: +{result.wins} ={result.draws} -{result.losses}", nl=False, err=True)
+
+
+def _table(result: "MatchResult") -> str:
+    found = result.to_json()
+    lines = [
+        f"{result.names[0]} against {result.names[1]}: {result.games} games",
+        f"  wins {result.wins}, draws {result.draws}, losses {result.losses}, score {100 * result.score:.1f} %",
+        f"  Elo {found['elo']:+.0f} +- {found['elo_error']:.0f} (95 %)",
+    ]
+    if result.verdict is not None:
+        lines.append(f"  sequential test: {result.verdict} (llr {result.llr:.2f})")
+    return "\n".join(lines)

@@ -1,0 +1,102 @@
+"""`gonode join`, `gonode verify` and `gonode coordinate`: the roles of a run, one process each."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that contributors and verifiers share."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="One JSON object a line."),
+        click.option("--listen", default="/ip4/0.0.0.0/tcp/0", show_default=True, help="Multiaddr to listen at."),
+        click.option("--threads", type=click.IntRange(1, 1024), help="Engine threads; default: one a core."),
+        click.option("--kernel", help="scalar, avx2, vnni or neon; default: the fastest of this machine."),
+        click.option(
+            "--dir", "directory", type=click.Path(path_type=Path, file_okay=False), help="The node's directory."
+        ),
+        click.argument("ticket"),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@role_options
+@click.option("--invite", type=click.Path(path_type=Path, dir_okay=False), help="File with an invite.")
+@click.option("--name", help="The name that pages show.")
+def join(
+    ticket: str,
+    directory: Path | None,
+    kernel: str | None,
+    threads: int | None,
+    listen: str,
+    as_json: bool,
+    invite: Path | None,
+    name: str | None,
+) -> int:
+    """Contribute self-play games to the run of TICKET."""
+    from node.roles import run_contributor
+
+    return run_contributor(_options(ticket, directory, kernel, threads, listen, as_json), invite, name)
+
+
+@click.command()
+@role_options
+@click.option("--request", is_flag=True, help="Print this verifier's key for the root's holder, and end.")
+def verify(
+    ticket: str,
+    directory: Path | None,
+    kernel: str | None,
+    threads: int | None,
+    listen: str,
+    as_json: bool,
+    request: bool,
+) -> int:
+    """Verify and witness the run of TICKET, as one of its trusted members."""
+    options = _options(ticket, directory, kernel, threads, listen, as_json)
+    if request:
+        from node.keyring import load_or_create_key
+
+        click.echo(load_or_create_key(options.home.key("verifier")).public.hex())
+        return 0
+    from node.roles import run_verifier
+
+    return run_verifier(options)
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--kernel", help="scalar, avx2, vnni or neon; default: the fastest of this machine.")
+@click.option(
+    "--threads", type=click.IntRange(1, 1024), default=1, show_default=True, help="Threads of its own player."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def coordinate(directory: Path, kernel: str | None, threads: int, as_json: bool) -> int:
+    """Coordinate the run in DIRECTORY, made by `gonode run init`."""
+    from node.home import Home
+    from node.roles import run_coordinator
+
+    return run_coordinator(Home(directory), parse_kernel(kernel), threads, as_json)
+
+
+def _options(
+    ticket: str, directory: Path | None, kernel: str | None, threads: int | None, listen: str, as_json: bool
+) -> Any:
+    import os
+
+    from node.home import Home, read_ticket
+    from node.roles import RoleOptions
+
+    run = read_ticket(ticket).run.hex()
+    home = Home(directory or Path.home() / ".gonode" / run[:16])
+    return RoleOptions(home, ticket, parse_kernel(kernel), threads or os.cpu_count() or 1, as_json, listen)
+
+
+def parse_kernel(name: str | None) -> Any:
+    """The kernel called `name`, or the machine's fastest."""
+    from native.network import Kernel
+
+    return Kernel.best() if name is None else Kernel.parse(name)

@@ -1,0 +1,39 @@
+"""`gonode run init`: the keys, the signed manifest and the ticket of a new run."""
+
+from pathlib import Path
+
+import click
+
+
+@click.group()
+def run() -> None:
+    """Make a run."""
+
+
+@run.command()
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--from", "source", type=click.Path(path_type=Path, dir_okay=False), help="The run's TOML file.")
+@click.option(
+    "--verifier", "verifiers", multiple=True, metavar="KEY", help="A verifier's key request (hex); repeatable."
+)
+@click.option("--listen", default="/ip4/127.0.0.1/tcp/0", show_default=True, help="Where the coordinator will listen.")
+def init(directory: Path, source: Path | None, verifiers: tuple[str, ...], listen: str) -> None:
+    """Make keys, root and manifest in DIRECTORY and print the run's ticket."""
+    from node.founding import describe, found_run
+
+    run = found_run(directory, source, [parse_key_request(text) for text in verifiers], listen)
+    click.echo(describe(run), err=True)
+    click.echo(run.ticket.encode())
+
+
+def parse_key_request(text: str) -> bytes:
+    """The key in a verifier's request: 64 hexadecimal digits."""
+    from node.founding import FoundingError
+
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        key = b""
+    if len(key) != 32:
+        raise FoundingError(f"{text[:80]!r} is not a verifier's key (64 hexadecimal digits).")
+    return key

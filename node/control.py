@@ -1,0 +1,72 @@
+"""The running node's local socket: `gonode status`, `stop` and `drain` talk to it.
+
+One JSON object a line each way. Only the directory's owner can reach it (the socket lies in the node's directory, mode
+0600).
+"""
+
+import json
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import trio
+
+Command = Callable[[], Awaitable[dict[str, Any]]]
+
+MAX_LINE_BYTES = 65536
+ANSWER_WITHIN_S = 10
+
+
+class ControlError(Exception):
+    """One sentence about a node that does not answer."""
+
+
+async def serve_control(path: Path, commands: dict[str, Command]) -> None:
+    """Answers commands at `path` until cancelled; a socket left by a killed node is replaced."""
+    path.unlink(missing_ok=True)
+    listener = trio.socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    await listener.bind(str(path))
+    os.chmod(path, 0o600)
+    listener.listen(8)
+    try:
+        async with trio.open_nursery() as nursery:
+            while True:
+                connection, _ = await listener.accept()
+                nursery.start_soon(_answer, trio.SocketStream(connection), commands)
+    finally:
+        listener.close()
+        path.unlink(missing_ok=True)
+
+
+async def _answer(stream: trio.SocketStream, commands: dict[str, Command]) -> None:
+    with trio.move_on_after(ANSWER_WITHIN_S):
+        try:
+            async with stream:
+                line = bytearray()
+                while not line.endswith(b"\n") and len(line) < MAX_LINE_BYTES:
+                    part = await stream.receive_some(4096)
+                    if not part:
+                        return
+                    line += part
+                command = commands.get(line.decode("utf-8", "replace").strip())
+                answer = await command() if command else {"error": "This node does not know that command."}
+                await stream.send_all(json.dumps(answer).encode() + b"\n")
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            return
+
+
+def ask(path: Path, command: str) -> dict[str, Any]:
+    """Sends one command to the node whose socket is at `path`; raises ControlError when none answers."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(ANSWER_WITHIN_S)
+            connection.connect(str(path))
+            connection.sendall(command.encode() + b"\n")
+            answer = json.loads(connection.makefile("rb").readline(1 << 20) or b"null")
+    except (OSError, ValueError):
+        raise ControlError(f"No running node answers in {path.parent}.") from None
+    if not isinstance(answer, dict):
+        raise ControlError(f"The node in {path.parent} gave no answer.")
+    return answer

@@ -1,0 +1,106 @@
+"""Opens a coordinator: founds the log on the first start, then serves it.
+
+The coordinator's own copy of the log is the log. It listens where its ticket says; should that port be taken, it says so and
+ends, for a ticket that leads nowhere is worse than a coordinator that does not start.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from random import Random
+
+import trio
+
+from node.blob_service import BlobService
+from node.blob_store import BlobStore
+from node.coordinator import Coordinator
+from node.engine import Engine
+from node.events import Events
+from node.founding import load_founding
+from node.home import Home
+from node.keyring import load_key
+from node.launch import OpenTransport, open_gossip
+from node.lockfile import locked
+from node.log_service import LogService
+from node.log_writer import LogWriter
+from node.logsync import replay_log
+from node.member import Member
+from node.peers import Links, PeerTable
+from node.post import Post, Posted
+from node.store import Store
+from node.transport import Transport, Unreachable
+from protocol.ticket import Ticket
+from verification.state import LogState
+
+
+class OwnReach:
+    """The coordinator's ways: it hands entries to itself."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.coordinator: Coordinator | None = None
+
+    def coordinators(self) -> tuple[bytes, ...]:
+        """Itself."""
+        return (self._transport.key,)
+
+    def peers(self) -> tuple[bytes, ...]:
+        """Connected peers."""
+        return self._transport.peers()
+
+    async def post(self, post: Post) -> Posted:
+        """Logs an entry of its own player."""
+        if self.coordinator is None:
+            raise Unreachable("The coordinator is starting.")
+        return await self.coordinator.intake.post(post)
+
+    async def call(self, protocol: str, request: bytes) -> bytes:
+        """There is nobody else to call."""
+        raise Unreachable("The coordinator does not call itself.")
+
+
+@asynccontextmanager
+async def open_coordinator(
+    home: Home,
+    engine: Engine,
+    events: Events,
+    clock: Callable[[], float],
+    open_transport: OpenTransport | None = None,
+    rng: Random | None = None,
+) -> AsyncIterator[Coordinator]:
+    """A coordinator of the run founded in `home`, over libp2p unless another transport is given."""
+    if open_transport is None:
+        from node.libp2p_transport import open_libp2p
+
+        open_transport = open_libp2p
+    ticket = home.load_ticket()
+    founding = load_founding(home)
+    host, secret = load_key(home.key("host")), load_key(home.key("coordinator"))
+    with locked(home.directory), Store(home.database) as store:
+        state = LogState(ticket.run)
+        replay_log(state, store)
+        for envelope in founding[state.size :]:
+            data = envelope.encode()
+            state.check(data)
+            store.append([data])
+            state.apply(data)
+        async with open_transport(host, [_listen(ticket)]) as transport, trio.open_nursery() as nursery:
+            blob_store = BlobStore(home.public)
+            blobs = BlobService(transport, blob_store)
+            LogService(transport, state, store)
+            reach = OwnReach(transport)
+            member = Member(home, transport, state, store, blobs, blob_store, reach, events, clock, rng or Random())
+            log = LogWriter(state, store, secret, home.public, trio.current_time)
+            links = Links(transport, PeerTable(store, host.public, clock, member.rng), wanted=0)
+            gossip = open_gossip(member, host, lambda note: None)
+            nursery.start_soon(links.run)
+            nursery.start_soon(gossip.run)
+            coordinator = Coordinator(member, secret, log, engine, gossip.announce_head)
+            reach.coordinator = coordinator
+            addresses = transport.addresses()
+            events("listening", f"Listening at {', '.join(addresses)}.", address=addresses[0] if addresses else "")
+            yield coordinator
+            nursery.cancel_scope.cancel()
+
+
+def _listen(ticket: Ticket) -> str:
+    return ticket.addresses[0].rpartition("/p2p/")[0]

@@ -1,0 +1,84 @@
+"""Plays gate pairs that the log assigns to this node's key, before any other game.
+
+Spec: `docs/spec/gate.md`. Contributors and the coordinator's own player use it alike; results go out through the outbox.
+"""
+
+import trio
+
+from native.pool import Done
+from node.engine import Engine
+from node.member import Member
+from node.outbox import GATE_RESULT, Outbox
+from protocol.batch import batch_root, encode_batch, parse_batch
+from protocol.compress import compress
+from protocol.ed25519 import SecretKey
+from protocol.gate import GateAssignment, GatePair, GateResult
+from verification.setup import gate_jobs
+
+
+class GatePlayer:
+    """Answers gate assignments to `secret`'s key."""
+
+    def __init__(self, member: Member, secret: SecretKey, engine: Engine, outbox: Outbox) -> None:
+        self._member = member
+        self._secret = secret
+        self._engine = engine
+        self._outbox = outbox
+        self._idle = trio.Event()
+        self._idle.set()
+        self.pairs = 0
+
+    async def idle(self) -> None:
+        """Returns at once, or when the assignment being played is done."""
+        await self._idle.wait()
+
+    async def run(self) -> None:
+        """Plays assignments as the log gives them, until cancelled."""
+        while True:
+            index, assignment = await self._member.until(self._open_assignment)
+            self._idle = trio.Event()
+            try:
+                await self._play(index, assignment)
+            finally:
+                self._idle.set()
+
+    def _open_assignment(self) -> tuple[int, GateAssignment] | None:
+        for index, assignment in self._member.state.gate_assignments(self._secret.public):
+            is_new = self._member.store.get(f"gate/{index}") is None
+            if is_new and self._member.state.beacon(assignment.candidate) is not None:
+                return index, assignment
+        return None
+
+    async def _play(self, index: int, assignment: GateAssignment) -> None:
+        member = self._member
+        candidate, base = await member.gate_players(assignment)
+        jobs = gate_jobs(member.state, assignment, candidate, base)
+        games: list[Done | None] = [None] * len(jobs)
+
+        async def play(number: int) -> None:
+            games[number] = await self._engine.play(jobs[number])
+
+        async with trio.open_nursery() as nursery:
+            for number in range(len(jobs)):
+                nursery.start_soon(play, number)
+        done = [game for game in games if game is not None and game.is_ok]
+        if len(done) != len(jobs):
+            return
+        raw = encode_batch([game.block for game in done])
+        batch = parse_batch(raw)
+        blob = compress(raw)
+        results = [block.header.result for block in batch.games]
+        result = GateResult(
+            run=member.state.run,
+            assignment=index,
+            player=self._secret.public,
+            pairs=tuple(GatePair(*results[at : at + 2]) for at in range(0, len(results), 2)),
+            batch_root=batch_root(batch),
+            blob_digest=member.blob_store.put(blob),
+            blob_len=len(blob),
+            raw_len=len(raw),
+        )
+        member.store.put(f"gate/{index}", b"")
+        self._outbox.put(GATE_RESULT, index.to_bytes(8, "big"), result.seal(self._secret))
+        self.pairs += assignment.pairs
+        member.events("gate-pairs", f"Played {assignment.pairs} gate pairs from {assignment.first_pair}.")

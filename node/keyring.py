@@ -1,0 +1,54 @@
+"""Secret keys on disk: made once, mode 0600, refused when others can read them.
+
+Spec of the bytes: `docs/spec/keyfile.md`. Invariant: an existing key is never overwritten.
+"""
+
+import os
+import stat
+from pathlib import Path
+
+from protocol.ed25519 import SecretKey
+from protocol.errors import ProtocolError
+from protocol.keyfile import encode_key, parse_key
+
+PASSPHRASE_VARIABLE = "GONODE_PASSPHRASE"
+
+
+class KeyringError(ValueError):
+    """One sentence about a key file that cannot be used."""
+
+
+def create_key(path: Path, secret: SecretKey | None = None) -> SecretKey:
+    """Writes a new key (or `secret`) to `path`, which must not exist; under the environment's passphrase, if set."""
+    secret = secret or SecretKey.generate()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = encode_key(secret, os.environ.get(PASSPHRASE_VARIABLE) or None)
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise KeyringError(f"{path}: a key is there already and is never overwritten.") from None
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    return secret
+
+
+def load_key(path: Path) -> SecretKey:
+    """The key at `path`; raises KeyringError when it is missing, damaged, or open to others."""
+    try:
+        mode = path.stat().st_mode
+        data = path.read_bytes()
+    except OSError as error:
+        raise KeyringError(f"{path}: the key cannot be read ({error.strerror}).") from None
+    if stat.S_IMODE(mode) & 0o077:
+        raise KeyringError(f"{path}: others can read this key; run: chmod 600 {path}")
+    try:
+        return parse_key(data, os.environ.get(PASSPHRASE_VARIABLE) or None)
+    except ProtocolError as error:
+        raise KeyringError(f"{path}: {error}") from None
+
+
+def load_or_create_key(path: Path) -> SecretKey:
+    """The key at `path`, made now when there is none."""
+    return load_key(path) if path.exists() else create_key(path)

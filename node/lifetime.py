@@ -1,0 +1,85 @@
+"""How a node's process ends: drained, stopped, interrupted, or because its supervisor is gone.
+
+The first Ctrl-C drains, the second stops at once; SIGTERM and `gonode stop` stop at once, which loses nothing either, since
+whatever is finished is on disk. A node that `gonode local` started stops when that process is gone.
+"""
+
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import trio
+
+from node.control import serve_control
+from node.events import Events
+from node.home import Home
+
+SUPERVISOR_VARIABLE = "GONODE_SUPERVISOR"
+DONE = 0
+INTERRUPTED = 130
+
+
+class Lifetime:
+    """Runs a role until it returns or is told to end; `run` gives the exit status."""
+
+    def __init__(
+        self, home: Home, events: Events, drain: Callable[[], None], status: Callable[[], dict[str, Any]]
+    ) -> None:
+        self._home = home
+        self._events = events
+        self._drain = drain
+        self._status = status
+        self._exit = DONE
+        self._scope = trio.CancelScope()
+
+    async def run(self, role: Callable[[], Awaitable[None]]) -> int:
+        """The exit status: 0 when `role` returned or was stopped, 130 when it was interrupted."""
+        with self._scope:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._watch_signals)
+                nursery.start_soon(self._watch_supervisor)
+                nursery.start_soon(serve_control, self._home.control, self._commands())
+                await role()
+                nursery.cancel_scope.cancel()
+        return self._exit
+
+    def _commands(self) -> dict[str, Callable[[], Awaitable[dict[str, Any]]]]:
+        async def status() -> dict[str, Any]:
+            return self._status()
+
+        async def drain() -> dict[str, Any]:
+            self._events("draining", "Draining: what is in flight is finished, then this node ends.")
+            self._drain()
+            return {"ok": True}
+
+        async def stop() -> dict[str, Any]:
+            self._events("stopping", "Stopping now; everything finished is kept.")
+            trio.lowlevel.current_trio_token().run_sync_soon(self._scope.cancel)
+            return {"ok": True}
+
+        return {"status": status, "drain": drain, "stop": stop}
+
+    async def _watch_signals(self) -> None:
+        interrupts = 0
+        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+            async for number in received:
+                if number == signal.SIGTERM:
+                    self._scope.cancel()
+                    return
+                interrupts += 1
+                if interrupts == 1:
+                    self._events("draining", "Draining; press Ctrl-C again to stop at once (nothing finished is lost).")
+                    self._drain()
+                else:
+                    self._exit = INTERRUPTED
+                    self._scope.cancel()
+                    return
+
+    async def _watch_supervisor(self) -> None:
+        supervisor = os.environ.get(SUPERVISOR_VARIABLE)
+        if supervisor is None:
+            return
+        while str(os.getppid()) == supervisor:
+            await trio.sleep(1)
+        self._scope.cancel()

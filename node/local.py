@@ -1,0 +1,233 @@
+"""A whole network on one machine: each role a process of its own, over real libp2p on loopback.
+
+This process only supervises: it makes the run on the first start, starts the roles, starts again what dies, sums up what
+they report, and ends them in an order that leaves nothing open (contributors, verifier, coordinator). The next start with
+the same directory goes on.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from node.control import ControlError, ask
+from node.founding import found_run
+from node.home import Home
+from node.invites import make_invite
+from node.keyring import load_or_create_key
+from node.lifetime import SUPERVISOR_VARIABLE
+
+LOOPBACK = "/ip4/127.0.0.1/tcp/0"
+START_WITHIN_S = 60
+DRAIN_WITHIN_S = 60
+STOP_WITHIN_S = 15
+
+
+Progress = Callable[["LocalNetwork"], None]
+
+
+@dataclass(slots=True)
+class Child:
+    """One role's process and what it last said."""
+
+    name: str
+    home: Home
+    command: list[str]
+    process: trio.Process | None = None
+    listening: trio.Event = field(default_factory=trio.Event)
+    restarts: int = -1
+    last: str = ""
+    status: dict[str, Any] = field(default_factory=dict)
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LocalOptions:
+    """What `gonode local` was asked for."""
+
+    directory: Path
+    source: Path | None
+    contributors: int
+    releases: int
+    minutes: float
+    kernel: str | None
+    verifier_kernel: str | None
+
+
+class LocalNetwork:
+    """The supervised processes."""
+
+    def __init__(self, options: LocalOptions, log: Callable[[str, str], None]) -> None:
+        self.options = options
+        self._log = log
+        self.started = time.monotonic()
+        self.children: list[Child] = []
+        self._prepare()
+
+    @property
+    def coordinator(self) -> Child:
+        """The coordinator's process."""
+        return self.children[0]
+
+    @property
+    def releases(self) -> list[dict[str, Any]]:
+        """The releases that the coordinator reports, oldest first, release 0 not among them."""
+        return list(self.coordinator.status.get("releases", []))
+
+    def _prepare(self) -> None:
+        directory = self.options.directory
+        home = Home(directory / "coordinator")
+        verifier = Home(directory / "verifier")
+        key = load_or_create_key(verifier.key("verifier"))
+        if not home.ticket.exists():
+            found_run(home.directory, self.options.source, [key.public], "/ip4/127.0.0.1/tcp/0")
+        ticket = str(home.ticket)
+        kernel = ["--kernel", self.options.kernel] if self.options.kernel else []
+        verifying = ["--kernel", self.options.verifier_kernel] if self.options.verifier_kernel else []
+        self._add("coordinator", home, ["coordinate", str(home.directory)])
+        self._add(
+            "verifier",
+            verifier,
+            ["verify", ticket, "--listen", LOOPBACK, "--dir", str(verifier.directory), "--threads", "1", *verifying],
+        )
+        for number in range(1, self.options.contributors + 1):
+            contributor = Home(directory / f"contributor-{number}")
+            invite = contributor.directory / "invite"
+            if not invite.exists():
+                contributor.directory.mkdir(parents=True, exist_ok=True)
+                invite.write_text(make_invite(home) + "\n", encoding="ascii")
+            arguments = [
+                "join",
+                ticket,
+                "--listen",
+                LOOPBACK,
+                "--dir",
+                str(contributor.directory),
+                "--invite",
+                str(invite),
+                "--threads",
+                "1",
+            ]
+            self._add(f"contributor-{number}", contributor, [*arguments, *kernel])
+
+    def _add(self, name: str, home: Home, arguments: list[str]) -> None:
+        self.children.append(Child(name, home, [sys.executable, "-m", "node", *arguments, "--json"]))
+
+    async def run(self, progress: Progress) -> bool:
+        """Runs until the releases are there (True) or the time is over (False), then ends every process in order."""
+        try:
+            async with trio.open_nursery() as nursery:
+                await self._start(nursery)
+                nursery.start_soon(self._watch, progress)
+                reached = await self._wait_for_releases()
+                await self._drain()
+                nursery.cancel_scope.cancel()
+        finally:
+            with trio.CancelScope(shield=True):
+                await self._stop_all()
+        return reached
+
+    async def _start(self, nursery: trio.Nursery) -> None:
+        nursery.start_soon(self._keep, self.coordinator)
+        with trio.fail_after(START_WITHIN_S):
+            await self.coordinator.listening.wait()
+        for child in self.children[1:]:
+            nursery.start_soon(self._keep, child)
+
+    async def _keep(self, child: Child) -> None:
+        """Runs a child again whenever it ends unasked, a little later each time."""
+        while not child.ended:
+            child.restarts += 1
+            if child.restarts:
+                self._log("restart", f"{child.name} ended; started again (time {child.restarts}). {child.last}")
+                await trio.sleep(min(30, 2**child.restarts / 2))
+            await self._run_once(child)
+
+    async def _run_once(self, child: Child) -> None:
+        environment = {**os.environ, SUPERVISOR_VARIABLE: str(os.getpid()), "OMP_NUM_THREADS": "1"}
+        child.home.directory.mkdir(parents=True, exist_ok=True)
+        with (child.home.directory / "log.txt").open("ab") as log:
+            child.process = await trio.lowlevel.open_process(
+                child.command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=environment,
+                start_new_session=True,
+            )
+            assert child.process.stdout is not None
+            pending = b""
+            async for part in child.process.stdout:
+                log.write(part)
+                *lines, pending = (pending + part).split(b"\n")
+                for line in lines:
+                    self._heard(child, line)
+            await child.process.wait()
+
+    def _heard(self, child: Child, line: bytes) -> None:
+        try:
+            event = json.loads(line)
+        except ValueError:
+            return
+        if event.get("event") == "listening":
+            child.listening.set()
+        child.last = str(event.get("text", ""))
+        if event.get("event") in ("release", "candidate", "refused-candidate", "ban", "fault", "training-failed"):
+            self._log(str(event["event"]), child.last)
+
+    async def _watch(self, progress: Progress) -> None:
+        while True:
+            for child in self.children:
+                if child.process is not None and child.process.returncode is None and not child.ended:
+                    try:
+                        child.status = await trio.to_thread.run_sync(ask, child.home.control, "status")
+                    except ControlError:
+                        continue
+            progress(self)
+            await trio.sleep(1)
+
+    async def _wait_for_releases(self) -> bool:
+        deadline = self.started + 60 * self.options.minutes
+        while time.monotonic() < deadline:
+            if len(self.releases) >= self.options.releases:
+                return True
+            await trio.sleep(0.5)
+        return False
+
+    async def _drain(self) -> None:
+        """Contributors send what they have, then the verifier ends its epoch; each within a time."""
+        for group in (self.children[2:], self.children[1:2]):
+            for child in group:
+                child.ended = True
+                try:
+                    await trio.to_thread.run_sync(ask, child.home.control, "drain")
+                except ControlError:
+                    self._log("drain", f"{child.name} does not answer.")
+            with trio.move_on_after(DRAIN_WITHIN_S) as scope:
+                for child in group:
+                    if child.process is not None:
+                        await child.process.wait()
+            if scope.cancelled_caught:
+                self._log("drain", f"Not drained within {DRAIN_WITHIN_S} s: {', '.join(c.name for c in group)}.")
+
+    async def _stop_all(self) -> None:
+        for child in self.children:
+            child.ended = True
+        for child in reversed(self.children):
+            process = child.process
+            if process is None or process.returncode is not None:
+                continue
+            process.send_signal(signal.SIGTERM)
+            with trio.move_on_after(STOP_WITHIN_S):
+                await process.wait()
+            if process.returncode is None:
+                process.kill()
+                await process.wait()

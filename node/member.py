@@ -1,0 +1,137 @@
+"""What every role of a run stands on: its copy of the log, its store, its blobs, its peers.
+
+Roles hold a `Member` and add what they do. It knows how to wait for the log to change and how to hand an entry to the
+coordinator; the coordinator's own member hands it to itself.
+"""
+
+import platform
+import re
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from random import Random
+from typing import TypeVar
+
+import trio
+
+from native.search import Player
+from node.blob_service import BlobService
+from node.blob_store import BlobStore
+from node.events import Events
+from node.home import Home
+from node.logsync import LogFollower
+from node.networks import Networks
+from node.post import Post, Posted
+from node.reach import Reach
+from node.store import Head, Store
+from node.transport import Transport, Unreachable
+from protocol.gate import GateAssignment
+from verification.faults import LogFault
+from verification.releases import ReleaseInfo
+from verification.state import LogState
+
+T = TypeVar("T")
+
+
+class Member:
+    """One node's share in a run."""
+
+    def __init__(
+        self,
+        home: Home,
+        transport: Transport,
+        state: LogState,
+        store: Store,
+        blobs: BlobService,
+        blob_store: BlobStore,
+        reach: Reach,
+        events: Events,
+        clock: Callable[[], float],
+        rng: Random,
+    ) -> None:
+        self.home = home
+        self.transport = transport
+        self.state = state
+        self.store = store
+        self.blobs = blobs
+        self.blob_store = blob_store
+        self.reach = reach
+        self.follower: LogFollower | None = None
+        self.events = events
+        self.clock = clock
+        self.rng = rng
+        self.networks = Networks(blob_store, blobs, transport.peers)
+        self.build = package_version()
+        self.cpu = cpu_name()
+        self._changed = trio.Event()
+
+    def wake(self) -> None:
+        """Has everybody who waits for a change look again."""
+        self._changed.set()
+        self._changed = trio.Event()
+
+    async def change_within(self, seconds: float) -> None:
+        """Returns at the next change, or after `seconds`."""
+        with trio.move_on_after(seconds):
+            await self._changed.wait()
+
+    async def until(self, condition: Callable[[], T | None]) -> T:
+        """The first answer of `condition` that is not None, asked now and after every change."""
+        while True:
+            answer = condition()
+            if answer is not None:
+                return answer
+            await self._changed.wait()
+
+    async def until_size(self, size: int) -> None:
+        """Returns once this node's copy of the log has `size` entries."""
+        await self.until(lambda: True if self.state.size >= size else None)
+
+    async def post(self, post: Post) -> Posted:
+        """Hands an entry to the coordinator; raises CallRefused or TransportError."""
+        return await self.reach.post(post)
+
+    def entry_at(self, index: int) -> bytes:
+        """The bytes of a log entry that this node has."""
+        entry = self.store.entry(index)
+        if entry is None:
+            raise LogFault(f"Entry {index} is not in this node's copy of the log.")
+        return entry
+
+    def newest_head(self) -> Head | None:
+        """The newest head that this node knows to be signed by the coordinator."""
+        return self.store.newest_head() if self.follower is None else self.follower.newest
+
+    def jitter(self, seconds: float) -> float:
+        """`seconds` give or take a quarter."""
+        return seconds * self.rng.uniform(0.75, 1.25)
+
+    async def player_of(self, release: ReleaseInfo) -> Player:
+        """The player of a release, its network fetched if need be."""
+        manifest = self.state.release_manifest(release)
+        if release.number == 0:
+            return self.networks.first_player(release.id, manifest, release.manifest)
+        return await self.networks.player(release.id, release.network, release.network_blob, release.network_len)
+
+    async def gate_players(self, assignment: GateAssignment) -> tuple[Player, Player]:
+        """The players of a gate assignment: the candidate, then the base."""
+        gate = self.state.gates.by_candidate(assignment.candidate)
+        if gate is None:
+            raise Unreachable("The assignment's candidate is not in this log.")
+        train = gate.train
+        return (
+            await self.networks.player(gate.digest, train.network, train.network_blob, train.network_len),
+            await self.player_of(gate.base),
+        )
+
+
+def package_version() -> str:
+    """The version of this build."""
+    try:
+        return version("gonode")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def cpu_name() -> str:
+    """The processor's kind, as batch headers name it; it only informs."""
+    return re.sub(r"[^A-Za-z0-9._+-]+", "-", platform.machine() or "unknown").strip("-._+") or "unknown"

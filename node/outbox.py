@@ -1,0 +1,99 @@
+"""What waits to be logged: sent again, in order, until the coordinator has answered.
+
+Items are in the store before they are sent, so a kill loses none and a repetition changes nothing. Kinds are sent
+independently, each in its own order.
+"""
+
+from collections.abc import Callable
+
+import trio
+
+from node.call import CallRefused
+from node.member import Member
+from node.post import Post
+from node.transport import TransportError
+from protocol.envelope import Envelope
+
+BATCH = "batch"
+GATE_RESULT = "gate-result"
+VERDICT = "verdict"
+OPENING = "opening"
+KINDS = (GATE_RESULT, VERDICT, OPENING, BATCH)
+
+FIRST_RETRY_S = 1.0
+LAST_RETRY_S = 300.0
+
+Answered = Callable[[str, bytes, int | None], None]
+"""Called with an item's kind and key, and its log index, or None when it was refused."""
+
+
+class Outbox:
+    """Sends the store's outbox."""
+
+    def __init__(self, member: Member, answered: Answered | None = None) -> None:
+        self._member = member
+        self._answered = answered
+        self._added = trio.Event()
+        self._emptied = trio.Event()
+        self.waiting_since: float | None = None
+        self.waiting_for = ""
+        self.rejected = 0
+
+    def put(self, kind: str, key: bytes, envelope: Envelope, proof: bytes = b"") -> None:
+        """Keeps an entry to be sent; the same (kind, key) again changes nothing."""
+        self._member.store.put_outbox(kind, key, Post(envelope.encode(), proof).encode())
+        self.wake()
+
+    def wake(self) -> None:
+        """Something was added to the store's outbox."""
+        self._added.set()
+
+    def __len__(self) -> int:
+        return sum(len(self._member.store.outbox(kind)) for kind in KINDS)
+
+    async def until_empty(self) -> None:
+        """Returns once everything was answered."""
+        while len(self):
+            self._emptied = trio.Event()
+            await self._emptied.wait()
+
+    async def run(self) -> None:
+        """Sends until cancelled."""
+        retry_s = FIRST_RETRY_S
+        while True:
+            self._added = trio.Event()
+            try:
+                await self._send_all()
+                retry_s = FIRST_RETRY_S
+                self.waiting_since, self.waiting_for = None, ""
+            except TransportError as error:
+                if self.waiting_since is None:
+                    self.waiting_since = self._member.clock()
+                    self._member.events(
+                        "waiting", f"{error} {len(self)} items are kept on disk. Next try in {retry_s:.0f} s."
+                    )
+                self.waiting_for = str(error)
+                await trio.sleep(self._member.jitter(retry_s))
+                retry_s = min(LAST_RETRY_S, retry_s * 1.6)
+                continue
+            if not len(self):
+                self._emptied.set()
+                await self._added.wait()
+
+    async def _send_all(self) -> None:
+        for kind in KINDS:
+            for item in self._member.store.outbox(kind):
+                post = Post.parse(item.payload)
+                index: int | None = None
+                try:
+                    posted = await self._member.post(post)
+                    index = posted.index
+                    if posted.receipt:
+                        self._member.store.put(f"receipt/{item.key.hex()}", posted.receipt)
+                    self._member.events("logged", f"{kind} logged as #{index}.", kind=kind, index=index)
+                except CallRefused as refusal:
+                    self.rejected += 1
+                    self._member.events("refused", f"{kind} refused: {refusal}", kind=kind)
+                self._member.store.drop_outbox(kind, item.key)
+                if self._answered is not None:
+                    self._answered(kind, item.key, index)

@@ -1,0 +1,121 @@
+"""Puts the roles together: a contributor, a verifier or a coordinator over libp2p in this process.
+
+What a role is made of is said here and nowhere else; the simulation puts the same parts together over the memory transport.
+"""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import trio
+
+from native.network import Kernel
+from native.search import selftest
+from node.contributor import Contributor
+from node.coordinating import open_coordinator
+from node.engine import open_engine
+from node.events import EventPrinter
+from node.home import Home, read_ticket
+from node.invites import read_invite
+from node.keyring import load_or_create_key
+from node.launch import open_member
+from node.lifetime import Lifetime
+from node.member import Member
+from node.status import status_of
+from node.verifier import Verifier
+from protocol.ed25519 import SecretKey
+
+
+@dataclass(frozen=True, slots=True)
+class RoleOptions:
+    """What the command line says for any role."""
+
+    home: Home
+    ticket: str
+    kernel: Kernel
+    threads: int
+    as_json: bool
+    listen: str
+
+
+@asynccontextmanager
+async def _member(options: RoleOptions, events: EventPrinter, secret: SecretKey) -> AsyncIterator[Member]:
+    from node.libp2p_transport import open_libp2p
+
+    ticket = read_ticket(options.ticket)
+    options.home.store_ticket(ticket)
+    async with open_member(options.home, ticket, secret, open_libp2p, events, options.listen) as member:
+        yield member
+
+
+def run_contributor(options: RoleOptions, invite: Path | None, name: str | None) -> int:
+    """Contributes until drained or stopped; the exit status."""
+    selftest()
+    events = EventPrinter("contributor", options.as_json)
+    secret = load_or_create_key(options.home.key("host"))
+    invitation = b"" if invite is None else read_invite(invite)
+
+    async def main() -> int:
+        async with (
+            _member(options, events, secret) as member,
+            open_engine(options.kernel, options.threads) as engine,
+        ):
+            own_name = name or f"node-{secret.public.hex()[:8]}"
+            role = Contributor(member, secret, engine, options.kernel, options.threads, invitation, own_name)
+            lifetime = Lifetime(
+                options.home,
+                events,
+                role.drain,
+                lambda: status_of(member, "contributor", secret.public, role.outbox, played=role.games),
+            )
+            return await lifetime.run(role.run)
+
+    return trio.run(main)
+
+
+def run_verifier(options: RoleOptions) -> int:
+    """Verifies until drained or stopped; the exit status."""
+    selftest()
+    events = EventPrinter("verifier", options.as_json)
+    host = load_or_create_key(options.home.key("host"))
+    secret = load_or_create_key(options.home.key("verifier"))
+
+    async def main() -> int:
+        async with _member(options, events, host) as member, open_engine(options.kernel, options.threads) as engine:
+            role = Verifier(member, secret, engine)
+            lifetime = Lifetime(
+                options.home,
+                events,
+                role.drain,
+                lambda: status_of(
+                    member, "verifier", secret.public, role.outbox, verdicts=role.verdicts, replayed_plies=role.plies
+                ),
+            )
+            return await lifetime.run(role.run)
+
+    return trio.run(main)
+
+
+def run_coordinator(home: Home, kernel: Kernel, threads: int, as_json: bool) -> int:
+    """Coordinates until stopped; the exit status."""
+    selftest()
+    events = EventPrinter("coordinator", as_json)
+
+    async def main() -> int:
+        async with AsyncExitStack() as stack:
+            engine = await stack.enter_async_context(open_engine(kernel, threads))
+            role = await stack.enter_async_context(open_coordinator(home, engine, events, time.time))
+            stop = trio.Event()
+
+            async def run() -> None:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(role.run)
+                    await stop.wait()
+                    nursery.cancel_scope.cancel()
+
+            lifetime = Lifetime(home, events, stop.set, role.status)
+            return await lifetime.run(run)
+
+    return trio.run(main)

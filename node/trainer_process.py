@@ -1,0 +1,90 @@
+"""Training as a process of its own: `python -m trainer cycle JOB.json`, watched line by line.
+
+Spec of the job and its output: `docs/spec/train-state.md`. The trainer keeps its own states, so a killed one is started
+again with the same job and ends in the same bytes.
+"""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import trio
+
+Report = Callable[[dict[str, Any]], Awaitable[None]]
+
+GIVE_UP_AFTER = 5
+STOP_WITHIN_S = 20
+
+
+class TrainingFailed(Exception):
+    """One sentence about why a cycle cannot be trained."""
+
+
+async def train(job: Path, report: Report) -> None:
+    """Runs a cycle to its end; `report` gets each line of progress.
+
+    A trainer that dies is started again, up to five times in a row without progress. On cancellation it is told to save
+    its state and given time to do so. Raises TrainingFailed.
+    """
+    deaths = 0
+    while True:
+        status, moved, why = await _run_once(job, report)
+        if status == 0:
+            return
+        if status == 2:
+            raise TrainingFailed(why or "The trainer refused its job.")
+        deaths = 1 if moved else deaths + 1
+        if deaths >= GIVE_UP_AFTER:
+            raise TrainingFailed(f"The trainer ended {deaths} times without progress (status {status}): {why}")
+
+
+async def _run_once(job: Path, report: Report) -> tuple[int, bool, str]:
+    command = [sys.executable, "-m", "trainer", "cycle", str(job)]
+    moved = False
+    process = await trio.lowlevel.open_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    tail = bytearray()
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_keep_tail, process.stderr, tail)
+            pending = bytearray()
+            async for part in process.stdout:
+                pending += part
+                *lines, rest = pending.split(b"\n")
+                pending = bytearray(rest)
+                for line in lines:
+                    event = _event(bytes(line))
+                    if event is not None:
+                        moved = moved or event.get("event") == "progress"
+                        await report(event)
+            await process.wait()
+    finally:
+        if process.returncode is None:
+            with trio.CancelScope(shield=True):
+                process.send_signal(signal.SIGINT)
+                with trio.move_on_after(STOP_WITHIN_S):
+                    await process.wait()
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+    lines_out = tail.decode("utf-8", "replace").strip().splitlines()
+    return process.returncode or 0, moved, lines_out[-1] if lines_out else ""
+
+
+async def _keep_tail(stream: trio.abc.ReceiveStream, tail: bytearray) -> None:
+    async for part in stream:
+        tail += part
+        del tail[:-4096]
+
+
+def _event(line: bytes) -> dict[str, Any] | None:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) else None

@@ -1,0 +1,37 @@
+"""Openings that follow from a board size alone: all pairs of first moves, one for each class under the eight symmetries.
+
+Deterministic networks repeat games, so gating needs many openings; `docs/spec/manifest.md` says how they are drawn.
+"""
+
+from collections.abc import Iterator
+
+from protocol.manifest import Opening
+
+
+def two_move_openings(size: int) -> tuple[Opening, ...]:
+    """Every black and white first move on distinct points, edges left out, up to symmetry; for gate games only."""
+    seen: set[tuple[int, int]] = set()
+    openings: list[Opening] = []
+    inner = [row * size + col for row in range(1, size - 1) for col in range(1, size - 1)]
+    for black in inner:
+        for white in inner:
+            if white != black and (black, white) not in seen:
+                seen.update(_images(black, white, size))
+                openings.append(Opening(size, (black, white), 0, 1))
+    return tuple(openings)
+
+
+def _images(black: int, white: int, size: int) -> Iterator[tuple[int, int]]:
+    for symmetry in range(8):
+        yield _image(black, size, symmetry), _image(white, size, symmetry)
+
+
+def _image(point: int, size: int, symmetry: int) -> int:
+    row, col = divmod(point, size)
+    if symmetry & 1:
+        row = size - 1 - row
+    if symmetry & 2:
+        col = size - 1 - col
+    if symmetry & 4:
+        row, col = col, row
+    return row * size + col
