@@ -12,7 +12,9 @@ from node.lockfile import DirectoryInUse, locked
 
 def test_second_process_is_told(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
-    script = "import sys; from pathlib import Path; from node.lockfile import locked\nwith locked(Path(sys.argv[1])): pass"
+    script = (
+        "import sys; from pathlib import Path; from node.lockfile import locked\nwith locked(Path(sys.argv[1])): pass"
+    )
     command = [sys.executable, "-c", script, str(tmp_path / "home")]
     environment = {**os.environ, "PYTHONPATH": str(root)}
     with locked(tmp_path / "home"):

@@ -29,11 +29,16 @@ def test_log(tmp_path: Path) -> None:
 
 def test_transactions_are_whole(tmp_path: Path) -> None:
     with Store(tmp_path / "node.db") as store:
-        with pytest.raises(RuntimeError), store.transaction():
-            store.put("a", b"1")
+
+        def fail() -> None:
             with store.transaction():
-                store.append([b"x"])
-            raise RuntimeError
+                store.put("a", b"1")
+                with store.transaction():
+                    store.append([b"x"])
+                raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            fail()
         assert store.get("a") is None
         assert store.log_size == 0
         with store.transaction():

@@ -37,7 +37,9 @@ def test_each_changed_letter_is_another_peer_or_none() -> None:
             continue
 
 
-@pytest.mark.parametrize("address", ["", "/ip4/127.0.0.1/tcp/1", "ip4/1.2.3.4/p2p/x", "/p2p/", "/ip4/1.2.3.4/tcp/1/p2p/no"])
+@pytest.mark.parametrize(
+    "address", ["", "/ip4/127.0.0.1/tcp/1", "ip4/1.2.3.4/p2p/x", "/p2p/", "/ip4/1.2.3.4/tcp/1/p2p/no"]
+)
 def test_addresses_need_a_peer(address: str) -> None:
     with pytest.raises(Unreachable):
         address_key(address)
