@@ -125,6 +125,11 @@ class Gates:
         """The last gate begun."""
         return self.all[-1] if self.all else None
 
+    @property
+    def results(self) -> tuple[GateResultInfo, ...]:
+        """Every gate result of the log, those that did not count included."""
+        return tuple(each for each in self._subjects.by_index.values() if isinstance(each, GateResultInfo))
+
     def by_candidate(self, index: int) -> GateState | None:
         """The gate of the candidate whose train record is logged at an index."""
         return next((gate for gate in self.all if gate.index == index), None)

@@ -1,0 +1,105 @@
+"""The audit: answers, from a run's public folder alone, whether a release is what its run's rules make it.
+
+Spec: `docs/spec/audit.md`. Seven questions and one about the files, each answered with a reason: head, files, release, gate,
+window, games, retrain, chain. Every byte of the folder is checked; sampling concerns replays only. No I/O: the folder comes
+in as a `Reader`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from native.network import Kernel
+from verification.audit_files import audit_files
+from verification.audit_games import audit_gate, audit_window, replay_sample
+from verification.audit_head import Head, audit_head
+from verification.audit_release import audit_chain, audit_release, find_release
+from verification.auditing import AuditFault, Check, Folder, Reader
+from verification.releases import ReleaseInfo
+
+__all__ = ["AuditOptions", "AuditReport", "Check", "Reader", "audit"]
+
+CHECKS = ("head", "files", "release", "gate", "window", "games", "retrain", "chain")
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """What to audit. `run`: the run id it has to be (None: the folder's). `release`: by name (None: the newest).
+
+    `sample`: how many gate pairs and window games to replay, `full`: all of them; `seed` chooses among them. `known_heads`:
+    (size, root hash) of every head seen before.
+    """
+
+    run: bytes | None = None
+    release: str | None = None
+    sample: int = 5
+    full: bool = False
+    retrain: bool = False
+    kernel: Kernel = Kernel.BEST
+    threads: int = 1
+    seed: int = 0
+    known_heads: Sequence[tuple[int, bytes]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """The answers; `ok` only when no check failed. `release` is the audited release's name, empty if none was found."""
+
+    ok: bool
+    release: str
+    checks: tuple[Check, ...]
+
+
+def audit(
+    reader: Reader, options: AuditOptions | None = None, report: Callable[[Check], None] | None = None
+) -> AuditReport:
+    """Audits a public folder; `report` gets each check as soon as it is answered. Never raises for what the folder holds."""
+    options = options or AuditOptions()
+    folder = Folder(reader)
+    checks: list[Check] = []
+
+    def ask(name: str, question: Callable[[], str]) -> None:
+        try:
+            check = Check(name, True, question())
+        except AuditFault as fault:
+            check = Check(name, False, str(fault))
+        answer(check)
+
+    def answer(check: Check) -> None:
+        checks.append(check)
+        if report is not None:
+            report(check)
+
+    head = Head()
+    ask("head", lambda: audit_head(folder, head, options.run, options.known_heads))
+    if head.state is None:
+        for name in CHECKS[1:]:
+            answer(Check(name, None, "Not checked: the log cannot be read."))
+        return AuditReport(False, "", tuple(checks))
+    state, entries = head.state, head.entries
+    ask("files", lambda: audit_files(folder, state, entries))
+    release: ReleaseInfo | None = None
+    try:
+        release = find_release(state, options.release)
+    except AuditFault as fault:
+        answer(Check("release", False, str(fault)))
+    if release is not None:
+        found = release
+        count = None if options.full else options.sample
+        ask("release", lambda: audit_release(folder, state, found))
+        ask(
+            "gate",
+            lambda: audit_gate(folder, state, found, count, options.kernel, options.threads, Random(options.seed)),
+        )
+        ask("window", lambda: audit_window(folder, state, found))
+        ask(
+            "games",
+            lambda: replay_sample(folder, state, found, count, options.kernel, options.threads, Random(options.seed)),
+        )
+        if options.retrain:
+            answer(Check("retrain", False, "Repeating a training cycle is not available yet."))
+        else:
+            answer(Check("retrain", None, "Not run: training is repeated only when asked for."))
+        ask("chain", lambda: audit_chain(folder, state, found))
+    ok = all(check.ok is not False for check in checks)
+    return AuditReport(ok, "" if release is None else release.name, tuple(checks))

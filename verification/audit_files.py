@@ -1,0 +1,80 @@
+"""Audit, the files: every file of the folder is known, and holds what its name or the log says.
+
+Spec: `docs/spec/audit.md` ("Files"). Nothing can be put beside the run's own bytes, and no byte of them can differ.
+"""
+
+from protocol.blob import verify_blob
+from protocol.errors import BadDigest, ProtocolError
+from protocol.layout import BLOBS, CHECKPOINT, MANIFEST, RELEASES, ROOT, blob_path, release_path
+from protocol.tiles import ENTRIES, Tile, encode_entries, verify_hashes
+from verification.auditing import AuditFault, Folder
+from verification.state import LogState
+
+
+def audit_files(folder: Folder, state: LogState, entries: list[bytes]) -> str:
+    """Checks every file; says how many there are, or raises AuditFault for the first wrong one."""
+    copies = {ROOT: entries[0], MANIFEST: entries[1]}
+    for release in state.releases.all[1:]:
+        copies[release_path(release.number, release.name)] = entries[release.index]
+    blobs = known_blobs(state)
+    paths = folder.paths()
+    total = 0
+    for path in paths:
+        data = folder.read(path)
+        total += len(data)
+        top = path.partition("/")[0]
+        if path in copies:
+            if data != copies[path]:
+                raise AuditFault(f"File {path} is not the entry that the log holds.")
+        elif top == "tile":
+            _check_tile(path, data, state, entries)
+        elif top == BLOBS:
+            _check_blob(path, data, blobs)
+        elif top == RELEASES:
+            raise AuditFault(f"File {path} is unknown: the log has no such release.")
+        elif path != CHECKPOINT:
+            raise AuditFault(f"File {path} is unknown.")
+    return f"{len(paths)} files, {total / 1e6:.1f} MB, each known and unchanged."
+
+
+def known_blobs(state: LogState) -> set[bytes]:
+    """The digests of all blobs that the log names."""
+    blobs: set[bytes] = set()
+    for batch in state.batches.all:
+        blobs.add(batch.header.blob_digest)
+    for subject in state.subjects.by_index.values():
+        if subject.opening is not None:
+            blobs.add(subject.opening.blob_digest)
+    for result in state.gates.results:
+        blobs.add(result.result.blob_digest)
+    for training in state.trainings:
+        record = training.record
+        blobs |= {record.network_blob, record.weights_blob, record.state, *(point.state for point in record.states)}
+    return blobs
+
+
+def _check_tile(path: str, data: bytes, state: LogState, entries: list[bytes]) -> None:
+    try:
+        tile = Tile.parse(path)
+        if tile.level != ENTRIES:
+            verify_hashes(tile, data, state.tree)
+        elif tile.end > len(entries):
+            raise AuditFault(f"File {path} is unknown: the log has {len(entries)} entries.")
+        elif data != encode_entries(entries[tile.start : tile.end]):
+            raise AuditFault(f"File {path} does not hold the log's entries.")
+    except ProtocolError as error:
+        raise AuditFault(f"File {path}: {error}") from error
+
+
+def _check_blob(path: str, data: bytes, known: set[bytes]) -> None:
+    name = path.rpartition("/")[2]
+    try:
+        digest = bytes.fromhex(name)
+    except ValueError:
+        digest = b""
+    if digest not in known or path != blob_path(digest):
+        raise AuditFault(f"File {path} is unknown: the log names no such blob.")
+    try:
+        verify_blob(data, digest)
+    except BadDigest as error:
+        raise AuditFault(f"File {path} does not have the content that its name says.") from error
