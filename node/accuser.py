@@ -5,8 +5,8 @@ Spec: `docs/spec/proof.md`.
 
 import trio
 
-from node.log_writer import write_file
 from node.member import Member
+from node.publisher import write_file
 from protocol.batch import parse_batch
 from protocol.checkpoint import SignedNote
 from protocol.compress import decompress

@@ -98,8 +98,11 @@ async def open_coordinator(
             reach.coordinator = coordinator
             addresses = transport.addresses()
             events("listening", f"Listening at {', '.join(addresses)}.", address=addresses[0] if addresses else "")
-            yield coordinator
-            nursery.cancel_scope.cancel()
+            try:
+                yield coordinator
+            finally:
+                log.publisher.sweep()
+                nursery.cancel_scope.cancel()
 
 
 def _listen(ticket: Ticket) -> str:

@@ -51,7 +51,13 @@ class Coordinator:
         self._gatekeeper = Gatekeeper(member, secret, log)
         self._outbox = Outbox(member)
         self._player = GatePlayer(member, secret, engine, self._outbox)
+        self._working = trio.CancelScope()
         self.doing = "starting"
+
+    def quiesce(self) -> None:
+        """Begin nothing new: stop training and the own player, but keep taking posts, deciding and signing heads."""
+        self._working.cancel()
+        self.doing = "quiet"
 
     async def run(self) -> None:
         """Coordinates until cancelled."""
@@ -59,9 +65,12 @@ class Coordinator:
         serve_calls(self._member.transport, COSIGN_PROTOCOL, self.intake.cosigning)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._pulse)
-            nursery.start_soon(self._learn)
             nursery.start_soon(self._outbox.run)
-            nursery.start_soon(self._player.run)
+            with self._working:
+                async with trio.open_nursery() as work:
+                    work.start_soon(self._learn)
+                    work.start_soon(self._player.run)
+            await trio.sleep_forever()
 
     async def _pulse(self) -> None:
         """Once a second: decisions, a tick if nothing else came, a signed head."""

@@ -170,9 +170,9 @@ class Libp2pTransport:
         with trio.move_on_after(OPEN_S):
             try:
                 stream = await self.host.new_stream(_id_of(peer), [protocol])
-            except StreamFailure as error:
-                raise Unreachable(f"Peer {short(peer)} does not speak {protocol}.") from error
             except Exception as error:
+                if isinstance(error, StreamFailure) and "not supported" in str(error.__cause__):
+                    raise Unreachable(f"Peer {short(peer)} does not speak {protocol}.") from error
                 if "limit exceeded" in str(error):
                     raise TooMuch(f"There are too many streams with peer {short(peer)} already.") from error
                 raise PeerGone(f"Peer {short(peer)} opened no stream for {protocol}: {error}.") from error

@@ -21,15 +21,21 @@ INTERRUPTED = 130
 
 
 class Lifetime:
-    """Runs a role until it returns or is told to end; `run` gives the exit status."""
+    """Runs a role until it returns or is told to end; `interrupt` (by default `drain`) answers the first Ctrl-C."""
 
     def __init__(
-        self, home: Home, events: Events, drain: Callable[[], None], status: Callable[[], dict[str, Any]]
+        self,
+        home: Home,
+        events: Events,
+        drain: Callable[[], None],
+        status: Callable[[], dict[str, Any]],
+        interrupt: Callable[[], None] | None = None,
     ) -> None:
         self._home = home
         self._events = events
         self._drain = drain
         self._status = status
+        self._interrupt = interrupt or drain
         self._exit = DONE
         self._scope = trio.CancelScope()
 
@@ -69,8 +75,8 @@ class Lifetime:
                     return
                 interrupts += 1
                 if interrupts == 1:
-                    self._events("draining", "Draining; press Ctrl-C again to stop at once (nothing finished is lost).")
-                    self._drain()
+                    self._events("draining", "Ending; press Ctrl-C again to stop at once (nothing finished is lost).")
+                    self._interrupt()
                 else:
                     self._exit = INTERRUPTED
                     self._scope.cancel()

@@ -203,20 +203,27 @@ class LocalNetwork:
         return False
 
     async def _drain(self) -> None:
-        """Contributors send what they have, then the verifier ends its epoch; each within a time."""
-        for group in (self.children[2:], self.children[1:2]):
+        """Contributors send what they have, the coordinator begins nothing new, the verifier judges what is left."""
+        await self._drain_group(self.children[2:])
+        await self._ask_to_drain(self.coordinator)
+        await self._drain_group(self.children[1:2])
+
+    async def _drain_group(self, group: list[Child]) -> None:
+        for child in group:
+            child.ended = True
+            await self._ask_to_drain(child)
+        with trio.move_on_after(DRAIN_WITHIN_S) as scope:
             for child in group:
-                child.ended = True
-                try:
-                    await trio.to_thread.run_sync(ask, child.home.control, "drain")
-                except ControlError:
-                    self._log("drain", f"{child.name} does not answer.")
-            with trio.move_on_after(DRAIN_WITHIN_S) as scope:
-                for child in group:
-                    if child.process is not None:
-                        await child.process.wait()
-            if scope.cancelled_caught:
-                self._log("drain", f"Not drained within {DRAIN_WITHIN_S} s: {', '.join(c.name for c in group)}.")
+                if child.process is not None:
+                    await child.process.wait()
+        if scope.cancelled_caught:
+            self._log("drain", f"Not drained within {DRAIN_WITHIN_S} s: {', '.join(c.name for c in group)}.")
+
+    async def _ask_to_drain(self, child: Child) -> None:
+        try:
+            await trio.to_thread.run_sync(ask, child.home.control, "drain")
+        except ControlError:
+            self._log("drain", f"{child.name} does not answer.")
 
     async def _stop_all(self) -> None:
         for child in self.children:

@@ -5,11 +5,11 @@ anybody hears of it; heads only grow; the public folder shows a head only once e
 exactly its tiles.
 """
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from node.publisher import Publisher
 from node.store import Head, Store
 from protocol import checkpoint
 from protocol.checkpoint import Checkpoint, NoteSignature, SignedNote
@@ -17,11 +17,9 @@ from protocol.codec import Value, decode, encode
 from protocol.ed25519 import SecretKey
 from protocol.envelope import Envelope
 from protocol.epoch import Share, ShareSet
-from protocol.errors import BadProof, ProtocolError, WrongSigner
-from protocol.layout import CHECKPOINT
+from protocol.errors import BadProof, WrongSigner
 from protocol.root import VERIFIER
 from protocol.seeds import log_origin
-from protocol.tiles import Tile, tiles_for
 from verification.state import LogState
 from verification.witness import witness_name
 
@@ -48,11 +46,10 @@ class LogWriter:
         self._state = state
         self._store = store
         self._secret = secret
-        self._public = public
         self._now = now
         self._dirty = True
         self._open: dict[int, OpenHead] = {}
-        self._published = self._published_size()
+        self.publisher = Publisher(state, store, public)
         self._last_append_s = now()
         newest = store.newest_head()
         self._newest = None if newest is None else newest.note
@@ -115,7 +112,8 @@ class LogWriter:
         self._save_shares()
         if len(opened.shares) == len(self._state.verifiers(self._state.size)):
             self._log_shares(opened)
-        self._publish(opened)
+        if len(opened.note.signatures) > self._state.root.witness_threshold:
+            self.publisher.publish(opened.note)
 
     def _reopen(self, size: int) -> OpenHead:
         for head in self._store.heads(size, 1):
@@ -164,63 +162,3 @@ class LogWriter:
     def _keep(self, opened: OpenHead) -> None:
         self._newest = opened.note.encode()
         self._store.put_head(Head(opened.head.size, opened.head.root_hash, self._newest))
-
-    def _publish(self, opened: OpenHead) -> None:
-        """Writes tiles and checkpoint of a head that has the threshold of cosignatures."""
-        size = opened.head.size
-        if len(opened.note.signatures) <= self._state.root.witness_threshold or size < self._published:
-            return
-        for path, data in tiles_for(self._published, size, self._state.tree, _Entries(self._store)):
-            write_file(self._public / path, data)
-            _drop_narrower(self._public, path)
-        write_file(self._public / CHECKPOINT, opened.note.encode())
-        self._published = size
-
-    def _published_size(self) -> int:
-        """The size that the public folder shows; 0 makes the next publication write every tile anew."""
-        try:
-            note = SignedNote.parse((self._public / CHECKPOINT).read_bytes())
-            size = Checkpoint.parse(note.text).size
-        except (OSError, ProtocolError):
-            return 0
-        return size if size <= self._state.size else 0
-
-
-class _Entries(Sequence[bytes]):
-    """The log's entries, read from disk by slices."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def __len__(self) -> int:
-        return self._store.log_size
-
-    def __getitem__(self, item: int | slice) -> bytes | list[bytes]:  # type: ignore[override]
-        if isinstance(item, int):
-            entry = self._store.entry(item)
-            if entry is None:
-                raise IndexError(item)
-            return entry
-        start, stop, _ = item.indices(len(self))
-        return self._store.entries(start, stop - start, 1 << 28)
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Replaces a file as a whole: whoever reads sees the old bytes or the new."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_bytes(data)
-    os.replace(temporary, path)
-
-
-def _drop_narrower(public: Path, path: str) -> None:
-    """Deletes partial tiles that the tile at `path` supersedes."""
-    tile = Tile.parse(path)
-    folder = public / (Tile(tile.level, tile.number).path + ".p")
-    if not folder.is_dir():
-        return
-    for old in folder.iterdir():
-        if old.name.startswith(".") or int(old.name) < tile.width:
-            old.unlink()
-    if tile.width == 256 and not any(folder.iterdir()):
-        folder.rmdir()

@@ -1,6 +1,7 @@
 """Which errors are the user's or the world's: each has one clear sentence and an exit status, never a traceback."""
 
 from native.errors import EngineError
+from node.auditing import AuditInputError
 from node.control import ControlError
 from node.founding import FoundingError
 from node.home import HomeError
@@ -10,6 +11,7 @@ from node.lockfile import DirectoryInUse
 from node.logsync import LogUnbelievable
 from node.manifest_file import ManifestFileError
 from node.networks import NetworkFault
+from node.opponent import OpponentError
 from node.registrar import RegistrationRefused
 from node.store import StoreError
 from node.transport import TransportError
@@ -17,6 +19,7 @@ from protocol.errors import ProtocolError
 from verification.faults import LogFault
 
 REFUSALS: tuple[type[BaseException], ...] = (
+    AuditInputError,
     DirectoryInUse,
     EngineError,
     FoundingError,
@@ -28,6 +31,7 @@ REFUSALS: tuple[type[BaseException], ...] = (
     ManifestFileError,
     NetworkFault,
     OSError,
+    OpponentError,
     ProtocolError,
     RegistrationRefused,
     StoreError,

@@ -115,7 +115,7 @@ def run_coordinator(home: Home, kernel: Kernel, threads: int, as_json: bool) -> 
                     await stop.wait()
                     nursery.cancel_scope.cancel()
 
-            lifetime = Lifetime(home, events, stop.set, role.status)
+            lifetime = Lifetime(home, events, role.quiesce, role.status, interrupt=stop.set)
             return await lifetime.run(run)
 
     return trio.run(main)

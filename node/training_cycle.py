@@ -9,8 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from node.log_writer import LogWriter, write_file
+from node.log_writer import LogWriter
 from node.member import Member
+from node.publisher import write_file
 from node.trainer_process import train
 from protocol.ed25519 import SecretKey
 from protocol.types import ZERO
@@ -65,8 +66,7 @@ class TrainingCycle:
 
     def _write_job(self, out: Path, window: WindowInfo, parent: TrainRecord | None, seed: bytes) -> Path:
         state = self._member.state
-        index = window.record.cycle
-        earlier = state.windows[index - 1].record.total_rows if index else 0
+        earlier = state.windows[-2].record.total_rows if len(state.windows) > 1 else 0
         new_rows = window.record.total_rows - earlier
         payload = out / "manifest"
         write_file(payload, state.manifest.encode())
@@ -95,7 +95,7 @@ class TrainingCycle:
         }
 
     def _state_file(self, record: TrainRecord) -> Path:
-        return self.folder(record.cycle) / "final.state"
+        return self.folder(record.cycle) / f"train_state-{record.steps:010d}.bin"
 
     async def _report(self, event: dict[str, Any]) -> None:
         if event.get("event") == "progress":
@@ -107,16 +107,16 @@ class TrainingCycle:
         self, window: WindowInfo, parent: TrainRecord | None, seed: bytes, out: Path, result: dict[str, Any]
     ) -> TrainRecord:
         member, state = self._member, self._member.state
-        network = (out / "network.bin").read_bytes()
-        weights = (out / "weights.bin").read_bytes()
+        network = (out / result["network"]["path"]).read_bytes()
+        weights = (out / result["weights"]["path"]).read_bytes()
         return TrainRecord(
             run=state.run,
             cycle=window.record.cycle,
             window=window.index,
             base=state.release.id,
             parent_state=ZERO if parent is None else parent.state,
-            state=bytes.fromhex(result["state"]),
-            steps=result["steps"],
+            state=bytes.fromhex(result["state"]["digest"]),
+            steps=result["step"],
             samples=(0 if parent is None else parent.samples) + result["samples"],
             seed=seed,
             network=hashlib.sha256(network).digest(),
@@ -132,9 +132,9 @@ class TrainingCycle:
     def _forget(self, cycle: int) -> None:
         """Deletes train states of old cycles; weights and networks stay as blobs."""
         for old in range(cycle - KEEP_CYCLES + 1):
-            for file in self.folder(old).glob("*state*"):
+            for file in self.folder(old).glob("train_state-*.bin"):
                 file.unlink()
 
 
 def _losses(result: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value:.3f}" for name, value in sorted(result.get("losses", {}).items()))
+    return ", ".join(f"{name} {value:.3f}" for name, value in sorted(result["held_out_losses"].items()))

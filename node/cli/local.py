@@ -12,6 +12,7 @@ from node.cli.main import INTERRUPTED, NO
 
 if TYPE_CHECKING:
     from node.local import LocalNetwork
+    from verification.audit import Check
 
 
 @click.command()
@@ -55,13 +56,17 @@ def local(
 
 
 def _finish(network: "LocalNetwork", screen: "Screen", reached: bool, as_json: bool) -> int:
-    from node.auditing import audit_directory
+    from node.auditing import audit_home
     from node.ratings import release_ratings
+    from verification.audit import AuditOptions
 
     home = network.coordinator.home
-    report = audit_directory(home, release=None, sample=4, full=False)
-    for check in report.checks:
-        screen.say("audit", f"audit  {'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}")
+
+    def show(check: "Check") -> None:
+        mark = {True: "ok", False: "FAIL", None: "--"}[check.ok]
+        screen.say("audit", f"audit  {mark:<5}{check.name:<8} {check.detail}")
+
+    report = audit_home(home, AuditOptions(), show)
     state = network.coordinator.status
     summary = {
         "seconds": round(time.monotonic() - network.started, 1),
