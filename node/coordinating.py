@@ -27,6 +27,7 @@ from node.member import Member
 from node.peers import Links, PeerTable
 from node.post import Post, Posted
 from node.store import Store
+from node.trainer_process import Train, train
 from node.transport import Transport, Unreachable
 from protocol.ticket import Ticket
 from verification.state import LogState
@@ -66,8 +67,12 @@ async def open_coordinator(
     clock: Callable[[], float],
     open_transport: OpenTransport | None = None,
     rng: Random | None = None,
+    train: Train = train,
 ) -> AsyncIterator[Coordinator]:
-    """A coordinator of the run founded in `home`, over libp2p unless another transport is given."""
+    """A coordinator of the run founded in `home`, over libp2p unless another transport is given.
+
+    `train` is the trainer's process unless a simulation brings its own.
+    """
     if open_transport is None:
         from node.libp2p_transport import open_libp2p
 
@@ -94,7 +99,7 @@ async def open_coordinator(
             gossip = open_gossip(member, host, lambda note: None)
             nursery.start_soon(links.run)
             nursery.start_soon(gossip.run)
-            coordinator = Coordinator(member, secret, log, engine, gossip.announce_head)
+            coordinator = Coordinator(member, secret, log, engine, gossip.announce_head, train)
             reach.coordinator = coordinator
             addresses = transport.addresses()
             events("listening", f"Listening at {', '.join(addresses)}.", address=addresses[0] if addresses else "")

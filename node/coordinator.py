@@ -20,7 +20,7 @@ from node.member import Member
 from node.outbox import Outbox
 from node.post import COSIGN_PROTOCOL, POST_PROTOCOL
 from node.status import status_of
-from node.trainer_process import TrainingFailed
+from node.trainer_process import Train, TrainingFailed
 from node.training_cycle import TrainingCycle
 from protocol.ed25519 import SecretKey
 from protocol.receipt import Tick
@@ -40,6 +40,7 @@ class Coordinator:
         log: LogWriter,
         engine: Engine,
         announce: Callable[[bytes], None],
+        train: Train,
     ) -> None:
         self._member = member
         self._secret = secret
@@ -47,7 +48,7 @@ class Coordinator:
         self._announce = announce
         self.intake = Intake(member, secret, log)
         self._adjudicator = Adjudicator(member, secret, log)
-        self._cycle = TrainingCycle(member, secret, log)
+        self._cycle = TrainingCycle(member, secret, log, train)
         self._gatekeeper = Gatekeeper(member, secret, log)
         self._outbox = Outbox(member)
         self._player = GatePlayer(member, secret, engine, self._outbox)

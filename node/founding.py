@@ -76,7 +76,7 @@ def load_founding(home: Home) -> tuple[Envelope, Envelope]:
 
 def describe(run: FoundedRun) -> str:
     """What a founder should know: the run's id, its keys, and the power of its gate."""
-    from verification.gate import describe_power
+    from verification.power import describe_power
 
     return "\n".join(
         (

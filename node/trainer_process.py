@@ -16,6 +16,9 @@ import trio
 
 Report = Callable[[dict[str, Any]], Awaitable[None]]
 
+Train = Callable[[Path, Report], Awaitable[None]]
+"""Trains the job in a file; its output lies in the job's folder afterwards."""
+
 GIVE_UP_AFTER = 5
 STOP_WITHIN_S = 20
 

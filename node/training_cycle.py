@@ -12,7 +12,7 @@ from typing import Any
 from node.log_writer import LogWriter
 from node.member import Member
 from node.publisher import write_file
-from node.trainer_process import train
+from node.trainer_process import Train
 from protocol.ed25519 import SecretKey
 from protocol.types import ZERO
 from protocol.window import StatePoint, TrainRecord, WindowCommitment
@@ -26,7 +26,8 @@ KEEP_CYCLES = 4
 class TrainingCycle:
     """Windows and train records of one coordinator."""
 
-    def __init__(self, member: Member, secret: SecretKey, log: LogWriter) -> None:
+    def __init__(self, member: Member, secret: SecretKey, log: LogWriter, train: Train) -> None:
+        self._train = train
         self._member = member
         self._secret = secret
         self._log = log
@@ -47,7 +48,7 @@ class TrainingCycle:
         parent = member.state.trainings[-1].record if member.state.trainings else None
         out = self.folder(window.record.cycle)
         job = self._write_job(out, window, parent, seed)
-        await train(job, self._report)
+        await self._train(job, self._report)
         result = json.loads((out / "result.json").read_bytes())
         record = self._record(window, parent, seed, out, result)
         self._log.append(record.seal(self._secret))

@@ -4,7 +4,7 @@ Spec: docs/spec/canonical.md ("Errors"). Each class carries the `label` under wh
 name it; each message is one sentence that a person can act on. Bytes from outside raise these and nothing else.
 """
 
-# ruff: noqa: N818 - the names say what is wrong, as the labels do
+
 
 from typing import ClassVar
 
