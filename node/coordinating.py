@@ -26,9 +26,12 @@ from node.logsync import replay_log
 from node.member import Member
 from node.peers import Links, PeerTable
 from node.post import Post, Posted
+from node.root_signing import next_root
 from node.store import Store
 from node.trainer_process import Train, train
 from node.transport import Transport, Unreachable
+from protocol.envelope import Envelope
+from protocol.root import Root
 from protocol.ticket import Ticket
 from verification.state import LogState
 
@@ -66,6 +69,7 @@ async def open_coordinator(
     events: Events,
     clock: Callable[[], float],
     open_transport: OpenTransport | None = None,
+    listen: str | None = None,
     rng: Random | None = None,
     train: Train = train,
 ) -> AsyncIterator[Coordinator]:
@@ -83,12 +87,12 @@ async def open_coordinator(
     with locked(home.directory), Store(home.database) as store:
         state = LogState(ticket.run)
         replay_log(state, store)
-        for envelope in founding[state.size :]:
+        for envelope in (*founding[state.size :], *waiting_roots(home, state)):
             data = envelope.encode()
             state.check(data)
             store.append([data])
             state.apply(data)
-        async with open_transport(host, [_listen(ticket)]) as transport, trio.open_nursery() as nursery:
+        async with open_transport(host, [listen or _listen(ticket)]) as transport, trio.open_nursery() as nursery:
             blob_store = BlobStore(home.public)
             blobs = BlobService(transport, blob_store)
             LogService(transport, state, store)
@@ -108,6 +112,13 @@ async def open_coordinator(
             finally:
                 log.publisher.sweep()
                 nursery.cancel_scope.cancel()
+
+
+def waiting_roots(home: Home, state: LogState) -> list[Envelope]:
+    """The root version that `gonode root sign` made, unless it is logged already."""
+    envelope = next_root(home)
+    is_new = envelope is not None and state.size > 0 and Root.open(envelope).version > state.root.version
+    return [envelope] if envelope is not None and is_new else []
 
 
 def _listen(ticket: Ticket) -> str:

@@ -36,7 +36,7 @@ class FoundedRun:
     ticket: Ticket
 
 
-def found_run(directory: Path, source: Path | None, verifiers: Sequence[bytes], listen: str) -> FoundedRun:
+def found_run(directory: Path, source: Path | None, verifiers: Sequence[bytes], address: str) -> FoundedRun:
     """Makes a run in `directory`, whose root names these verifiers; a run that is there already is never replaced."""
     home = Home(directory)
     if home.ticket.exists():
@@ -54,7 +54,7 @@ def found_run(directory: Path, source: Path | None, verifiers: Sequence[bytes], 
     run = run_id(root.encode(), manifest.encode())
     envelopes = (root.seal(root_key), manifest.seal(root_key))
     store_founding(home, envelopes)
-    ticket = Ticket(run, root.digest(), (settle_port(listen, host.public),))
+    ticket = Ticket(run, root.digest(), (settle_port(address, host.public),))
     home.store_ticket(ticket)
     return FoundedRun(run, root, manifest, envelopes, ticket)
 

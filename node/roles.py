@@ -98,7 +98,7 @@ def run_verifier(options: RoleOptions) -> int:
     return trio.run(main)
 
 
-def run_coordinator(home: Home, kernel: Kernel, threads: int, as_json: bool) -> int:
+def run_coordinator(home: Home, kernel: Kernel, threads: int, as_json: bool, listen: str | None) -> int:
     """Coordinates until stopped; the exit status."""
     selftest()
     events = EventPrinter("coordinator", as_json)
@@ -106,7 +106,7 @@ def run_coordinator(home: Home, kernel: Kernel, threads: int, as_json: bool) -> 
     async def main() -> int:
         async with AsyncExitStack() as stack:
             engine = await stack.enter_async_context(open_engine(kernel, threads))
-            role = await stack.enter_async_context(open_coordinator(home, engine, events, time.time))
+            role = await stack.enter_async_context(open_coordinator(home, engine, events, time.time, listen=listen))
             stop = trio.Event()
 
             async def run() -> None:

@@ -73,13 +73,14 @@ def verify(
 @click.option(
     "--threads", type=click.IntRange(1, 1024), default=1, show_default=True, help="Threads of its own player."
 )
+@click.option("--listen", help="Multiaddr to listen at; default: the ticket's address.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def coordinate(directory: Path, kernel: str | None, threads: int, as_json: bool) -> int:
+def coordinate(directory: Path, kernel: str | None, threads: int, listen: str | None, as_json: bool) -> int:
     """Coordinate the run in DIRECTORY, made by `gonode run init`."""
     from node.home import Home
     from node.roles import run_coordinator
 
-    return run_coordinator(Home(directory), parse_kernel(kernel), threads, as_json)
+    return run_coordinator(Home(directory), parse_kernel(kernel), threads, as_json, listen)
 
 
 def _options(

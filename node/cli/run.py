@@ -16,12 +16,17 @@ def run() -> None:
 @click.option(
     "--verifier", "verifiers", multiple=True, metavar="KEY", help="A verifier's key request (hex); repeatable."
 )
-@click.option("--listen", default="/ip4/127.0.0.1/tcp/0", show_default=True, help="Where the coordinator will listen.")
-def init(directory: Path, source: Path | None, verifiers: tuple[str, ...], listen: str) -> None:
+@click.option(
+    "--address",
+    default="/ip4/127.0.0.1/tcp/0",
+    show_default=True,
+    help="Where others reach the coordinator; the ticket names it. Port 0: a free one, now and for good.",
+)
+def init(directory: Path, source: Path | None, verifiers: tuple[str, ...], address: str) -> None:
     """Make keys, root and manifest in DIRECTORY and print the run's ticket."""
     from node.founding import describe, found_run
 
-    run = found_run(directory, source, [parse_key_request(text) for text in verifiers], listen)
+    run = found_run(directory, source, [parse_key_request(text) for text in verifiers], address)
     click.echo(describe(run), err=True)
     click.echo(run.ticket.encode())
 
