@@ -19,7 +19,6 @@ from protocol.blob import blob_digest
 from protocol.checkpoint import Checkpoint
 from protocol.compress import compress
 from protocol.ed25519 import SecretKey
-from protocol.entries import Entry
 from protocol.envelope import Envelope
 from protocol.epoch import EpochHash, EpochReveal, Share, ShareSet
 from protocol.gate import GatePair, GateResult
@@ -568,8 +567,3 @@ class MemoryReader:
     def list(self, prefix: str) -> list[str]:
         """Paths that start with `prefix`."""
         return sorted(path for path in self.files if path.startswith(prefix))
-
-
-def parsed(entry: Entry) -> Record:
-    """The record of an entry."""
-    return entry.record
