@@ -5,6 +5,10 @@ import socket
 from node.transport import peer_id
 
 
+class ListenError(ValueError):
+    """One sentence about an address that cannot be listened at."""
+
+
 def settle_port(listen: str, key: bytes) -> str:
     """`listen` with a free port in the place of port 0, ending in `/p2p/<id>` of the host key."""
     parts = listen.split("/")
@@ -16,6 +20,6 @@ def settle_port(listen: str, key: bytes) -> str:
                     probe.bind((parts[2], 0))
                     port = probe.getsockname()[1]
         except (OSError, ValueError) as error:
-            raise ValueError(f"{listen}: cannot listen there ({error}).") from None
+            raise ListenError(f"{listen}: cannot listen there ({error}).") from None
         return f"/ip4/{parts[2]}/tcp/{port}/p2p/{peer_id(key)}"
-    raise ValueError(f"{listen}: expected /ip4/ADDRESS/tcp/PORT.")
+    raise ListenError(f"{listen[:80]}: expected /ip4/ADDRESS/tcp/PORT.")

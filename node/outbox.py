@@ -1,7 +1,6 @@
 """What waits to be logged: sent again, in order, until the coordinator has answered.
 
-Items are in the store before they are sent, so a kill loses none and a repetition changes nothing. Kinds are sent
-independently, each in its own order.
+Items are in the store before they are sent, so a kill loses none and a repetition changes nothing.
 """
 
 from collections.abc import Callable
@@ -11,6 +10,7 @@ import trio
 from node.call import CallRefused
 from node.member import Member
 from node.post import Post
+from node.store import OutboxItem
 from node.transport import TransportError
 from protocol.envelope import Envelope
 
@@ -81,19 +81,22 @@ class Outbox:
                 await self._added.wait()
 
     async def _send_all(self) -> None:
-        for kind in KINDS:
-            for item in self._member.store.outbox(kind):
-                post = Post.parse(item.payload)
-                index: int | None = None
-                try:
-                    posted = await self._member.post(post)
-                    index = posted.index
-                    if posted.receipt:
-                        self._member.store.put(f"receipt/{item.key.hex()}", posted.receipt)
-                    self._member.events("logged", f"{kind} logged as #{index}.", kind=kind, index=index)
-                except CallRefused as refusal:
-                    self.rejected += 1
-                    self._member.events("refused", f"{kind} refused: {refusal}", kind=kind)
-                self._member.store.drop_outbox(kind, item.key)
-                if self._answered is not None:
-                    self._answered(kind, item.key, index)
+        """Sends everything in the order in which it was put: a verdict before the opening of its traces."""
+        while (item := self._first()) is not None:
+            index: int | None = None
+            try:
+                posted = await self._member.post(Post.parse(item.payload))
+                index = posted.index
+                if posted.receipt:
+                    self._member.store.put(f"receipt/{item.key.hex()}", posted.receipt)
+                self._member.events("logged", f"{item.kind} logged as #{index}.", kind=item.kind, index=index)
+            except CallRefused as refusal:
+                self.rejected += 1
+                self._member.events("refused", f"{item.kind} refused: {refusal}", kind=item.kind)
+            self._member.store.drop_outbox(item.kind, item.key)
+            if self._answered is not None:
+                self._answered(item.kind, item.key, index)
+
+    def _first(self) -> OutboxItem | None:
+        waiting = (item for kind in KINDS for item in self._member.store.outbox(kind))
+        return min(waiting, key=lambda item: item.number, default=None)

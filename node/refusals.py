@@ -7,6 +7,7 @@ from node.founding import FoundingError
 from node.home import HomeError
 from node.invites import InviteError
 from node.keyring import KeyringError
+from node.listening import ListenError
 from node.lockfile import DirectoryInUse
 from node.logsync import LogUnbelievable
 from node.manifest_file import ManifestFileError
@@ -26,6 +27,7 @@ REFUSALS: tuple[type[BaseException], ...] = (
     HomeError,
     InviteError,
     KeyringError,
+    ListenError,
     LogFault,
     LogUnbelievable,
     ManifestFileError,
