@@ -1,6 +1,7 @@
 """Shares of replay and who verifies."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -24,8 +25,6 @@ POLICY = small_manifest().admission
     ],
 )
 def test_share_of_replay(accepted: int, passed: bool, k: int, q_min: int, q: int) -> None:
-    from dataclasses import replace
-
     policy = replace(POLICY, probation_batches=k, q_min_ppm=q_min)
     assert q_ppm(accepted, passed, policy) == q
 

@@ -1,7 +1,7 @@
 """The gate's arithmetic: known outcomes, invariants, and how often equal and better candidates pass."""
 
 from itertools import accumulate
-from math import sqrt
+from math import log, sqrt
 from random import Random
 
 import pytest
@@ -24,7 +24,7 @@ from verification.gate import (
     llr_micro,
     normalised,
 )
-from verification.power import power
+from verification.power import _outcome, power
 
 
 def policy(kind: str = "sprt", elo0: int = 0, elo1: int = 50, games: int = 400, **more: int) -> GatePolicy:
@@ -106,8 +106,6 @@ def test_likeliest_beats_other_distributions_with_the_same_constraint() -> None:
 
 
 def _log_likelihood(shares: list[float], p: list[float]) -> float:
-    from math import log
-
     return sum(q * log(x) for q, x in zip(shares, p, strict=True))
 
 
@@ -176,8 +174,6 @@ def test_a_hundred_elo_nearly_always_pass() -> None:
 
 
 def test_simulation_uses_the_gates_own_decision() -> None:
-    from verification.power import _outcome
-
     rng = Random(3)
     for wins in (0.5, 0.55, 0.62, 0.9, 1.0):
         scores = [2 * ((rng.random() < wins) + (rng.random() < wins)) for _ in range(200)]
