@@ -184,7 +184,7 @@ def _explain(block: GameBlock, setup: GameSetup, number: int, error: BlockError)
         raise Rejected("end", text, number)
     if game.score_half() != header.score_half:
         text = f"Game {number} has score {game.score_half() / 2}, not {header.score_half / 2}."
-        raise Rejected("score", text, number)
+        raise Rejected("final score", text, number)
     raise Rejected("result", f"The result of game {number} is not what its score says.", number) from error
 
 

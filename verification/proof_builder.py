@@ -19,7 +19,7 @@ from verification.state import LogState
 EntryAt = Callable[[int], bytes]
 """Gives the bytes of the log entry at an index."""
 
-KINDS = {"setup": SETUP, "counter": SETUP, "illegal move": RULES, "end": RULES, "score": RULES, "result": RULES}
+KINDS = {"setup": SETUP, "counter": SETUP, "illegal move": RULES, "end": RULES, "final score": RULES, "result": RULES}
 
 
 @dataclass(frozen=True, slots=True)

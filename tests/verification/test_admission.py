@@ -61,7 +61,7 @@ def end_changed(block: GameBlock) -> bytes:
     return edits.header(end=2 if block.header.end != 2 else 1)(block)
 
 
-CHEAP |= {"result": result_flipped, "score": score_changed, "end": end_changed}
+CHEAP |= {"result": result_flipped, "final score": score_changed, "end": end_changed}
 
 
 @pytest.mark.parametrize("label", CHEAP)
