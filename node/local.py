@@ -26,6 +26,7 @@ from node.keyring import load_or_create_key
 from node.lifetime import SUPERVISOR_VARIABLE
 
 LOOPBACK = "/ip4/127.0.0.1/tcp/0"
+CONTRIBUTOR_NICE = "10"
 START_WITHIN_S = 60
 DRAIN_WITHIN_S = 60
 STOP_WITHIN_S = 15
@@ -113,6 +114,8 @@ class LocalNetwork:
                 str(contributor.directory),
                 "--invite",
                 str(invite),
+                "--nice",
+                CONTRIBUTOR_NICE,
                 "--threads",
                 "1",
             ]

@@ -69,6 +69,7 @@ class TrainingCycle:
         state = self._member.state
         earlier = state.windows[-2].record.total_rows if len(state.windows) > 1 else 0
         new_rows = window.record.total_rows - earlier
+        training = state.manifest.training
         payload = out / "manifest"
         write_file(payload, state.manifest.encode())
         job = {
@@ -79,8 +80,8 @@ class TrainingCycle:
             "parent_state": None if parent is None else str(self._state_file(parent)),
             "parent_step": 0 if parent is None else parent.steps,
             "seed": seed.hex(),
-            "samples": max(1, new_rows * state.manifest.training.samples_per_row_milli // 1000),
-            "threads": state.manifest.training.threads,
+            "samples": max(1, min(training.samples_per_cycle, new_rows * training.samples_per_row_milli // 1000)),
+            "threads": training.threads,
             "state_every_steps": STATE_EVERY_STEPS,
         }
         path = out / "job.json"

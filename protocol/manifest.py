@@ -134,10 +134,15 @@ class WindowPolicy(Record):
 
 @dataclass(frozen=True, slots=True)
 class TrainingPolicy(Record):
-    """The optimiser and the losses. Weights and rates in millionths."""
+    """The optimiser and the losses. Weights and rates in millionths.
+
+    A cycle draws `samples_per_row_milli / 1000` samples for each row released since the last window, at most
+    `samples_per_cycle`.
+    """
 
     minibatch: Annotated[int, Range(1, 65536)]
     samples_per_row_milli: U32
+    samples_per_cycle: Annotated[int, Range(1, 2**40)]
     learning_rate_micro: U32
     warmup_steps: U32
     momentum_micro: Ppm

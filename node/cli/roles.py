@@ -27,6 +27,7 @@ def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @role_options
 @click.option("--invite", type=click.Path(path_type=Path, dir_okay=False), help="File with an invite.")
 @click.option("--name", help="The name that pages show.")
+@click.option("--nice", type=click.IntRange(0, 19), default=0, show_default=True, help="Give way to other processes.")
 def join(
     ticket: str,
     directory: Path | None,
@@ -36,10 +37,14 @@ def join(
     as_json: bool,
     invite: Path | None,
     name: str | None,
+    nice: int,
 ) -> int:
     """Contribute self-play games to the run of TICKET."""
+    import os
+
     from node.roles import run_contributor
 
+    os.nice(nice)
     return run_contributor(_options(ticket, directory, kernel, threads, listen, as_json), invite, name)
 
 

@@ -302,6 +302,7 @@ def _manifest() -> Manifest:
         training=TrainingPolicy(
             minibatch=128,
             samples_per_row_milli=6000,
+            samples_per_cycle=1_000_000,
             learning_rate_micro=20_000,
             warmup_steps=50,
             momentum_micro=900_000,
