@@ -12,7 +12,6 @@ from native.network import Kernel, Network
 from native.pool import Done, Job, Pool
 from native.search import Player
 from protocol.batch import Batch, GameBlock
-from protocol.seeds import work
 from verification.admission import check_batch, check_gate_result
 from verification.audit_release import network_file
 from verification.auditing import AuditFault, Folder
@@ -25,6 +24,7 @@ from verification.replay import Mismatch, name_mismatch
 from verification.setup import gate_jobs, selfplay_job
 from verification.state import LogState
 from verification.subjects import Subject
+from verification.traces import is_backed
 
 Game = tuple[str, Job, GameBlock, int]
 """A game to replay: what to call it, its job and block, and its number in its batch."""
@@ -61,8 +61,8 @@ def audit_window(folder: Folder, state: LogState, release: ReleaseInfo) -> str:
         return "Release 0 is not trained."
     batches = window_of_release(state, release)
     for batch in batches:
-        _check_admission(folder, state, batch)
-        _content(folder, state, batch)
+        _check_admission(state, batch)
+        _check_work(folder, batch, _content(folder, state, batch))
     rows = sum(batch.header.plies for batch in batches)
     return f"{len(batches)} batches with {rows} plies, as the log gives, each admitted and checked by the rules."
 
@@ -101,24 +101,21 @@ def window_of_release(state: LogState, release: ReleaseInfo) -> tuple[BatchInfo,
     return window.window.batches
 
 
-def _check_admission(folder: Folder, state: LogState, batch: BatchInfo) -> None:
-    """A batch of a window was accepted by a verifier's verdict, whose traces hash to its `work`."""
+def _check_admission(state: LogState, batch: BatchInfo) -> None:
+    """A batch of a window was accepted, is released, and its peer registered."""
     if not batch.is_accepted_batch or batch.released_at is None:
         raise AuditFault(f"The batch at entry {batch.index} is in the window, but was not accepted and released.")
     if state.registration(batch.header.peer) is None:
         raise AuditFault(f"The batch at entry {batch.index} is by a peer that never registered.")
-    _check_work(folder, batch)
 
 
-def _check_work(folder: Folder, subject: Subject) -> None:
+def _check_work(folder: Folder, subject: Subject, content: Batch) -> None:
     verdict, opening = subject.verdict, subject.opening
     if verdict is None:
         raise AuditFault(f"Entry {subject.index} has no verdict.")
     data = b"" if opening is None else folder.blob(opening.blob_digest, f"the traces of entry {subject.index}")
-    digests = [data[at : at + 32] for at in range(0, len(data), 32)]
-    whole = len(data) == 32 * (opening.plies if opening is not None else 0)
-    if not whole or work(verdict.run, verdict.verifier, subject.digest, digests) != verdict.work:
-        raise AuditFault(f"The traces opened for entry {subject.index} are not what its verdict claims.")
+    if not is_backed(verdict, data, content):
+        raise AuditFault(f"The traces opened for entry {subject.index} do not back its verdict.")
 
 
 def _content(folder: Folder, state: LogState, batch: BatchInfo) -> Batch:
@@ -130,12 +127,13 @@ def _content(folder: Folder, state: LogState, batch: BatchInfo) -> Batch:
 
 
 def _gate_batch(folder: Folder, state: LogState, info: GateResultInfo) -> Batch:
-    _check_work(folder, info)
     blob = folder.blob(info.result.blob_digest, f"the gate games of entry {info.index}")
     try:
-        return check_gate_result(state, info, blob)
+        batch = check_gate_result(state, info, blob)
     except (Rejected, LogFault) as error:
         raise AuditFault(f"The gate result at entry {info.index} is wrong: {error}") from error
+    _check_work(folder, info, batch)
+    return batch
 
 
 def _gate_players(folder: Folder, state: LogState, gate: GateState) -> tuple[Player, Player]:

@@ -125,6 +125,7 @@ def small_manifest(**changes: object) -> Manifest:
         training=TrainingPolicy(
             minibatch=64,
             samples_per_row_milli=4000,
+            samples_per_cycle=1_000_000,
             learning_rate_micro=20_000,
             warmup_steps=10,
             momentum_micro=900_000,

@@ -1,0 +1,212 @@
+"""The audit: an honest run passes, and whatever is changed in its public folder is found and named."""
+
+from random import Random
+from time import perf_counter
+
+import pytest
+
+from protocol.batch import parse_batch
+from protocol.compress import decompress
+from protocol.epoch import Share, ShareSet
+from protocol.layout import CHECKPOINT, blob_path, release_path
+from protocol.tiles import tiles_for
+from tests.verification import edits
+from tests.verification.world import MemoryReader, World, digest_of
+from verification.audit import CHECKS, AuditOptions, AuditReport, Check, audit
+from verification.identities import BatchInfo
+from verification.replay import Replayed
+
+
+@pytest.fixture(scope="module")
+def files(grown: World) -> dict[str, bytes]:
+    return grown.public()
+
+
+def audited(files: dict[str, bytes], **options: object) -> AuditReport:
+    return audit(MemoryReader(files), AuditOptions(**options))  # type: ignore[arg-type]
+
+
+def failures(report: AuditReport) -> dict[str, str]:
+    return {check.name: check.detail for check in report.checks if check.ok is False}
+
+
+def test_an_honest_run_passes(grown: World, files: dict[str, bytes]) -> None:
+    seen: list[Check] = []
+    report = audit(MemoryReader(files), AuditOptions(run=grown.run, full=True), seen.append)
+    assert failures(report) == {}
+    assert report.ok
+    assert report.release == grown.state.release.name
+    assert tuple(check.name for check in report.checks) == CHECKS
+    assert tuple(seen) == report.checks
+    assert {check.name: check.ok for check in report.checks}["retrain"] is None
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_every_release_can_be_audited(grown: World, files: dict[str, bytes], number: int) -> None:
+    name = grown.state.releases.all[number].name
+    report = audited(files, release=name)
+    assert failures(report) == {}
+    assert report.release == name
+
+
+def test_single_byte_changes_are_found_and_named(files: dict[str, bytes]) -> None:
+    rng = Random(5)
+    paths = sorted(files)
+    kinds = {"tile/entries": 0, "tile/0": 0, "blob": 0, "release": 0, CHECKPOINT: 0}
+    for number in range(200):
+        path = paths[number % len(paths)] if number % 2 else rng.choice([p for p in paths if not p.startswith("blob")])
+        data = files[path]
+        if not data:
+            continue
+        at = rng.randrange(len(data))
+        changed = data[:at] + bytes([data[at] ^ (1 << rng.randrange(8))]) + data[at + 1 :]
+        report = audited({**files, path: changed}, sample=1)
+        assert not report.ok, f"byte {at} of {path} was changed and nobody noticed"
+        told = failures(report)
+        named = path in " ".join(told.values()) or "entry" in told.get("head", "")
+        assert named or path == CHECKPOINT, f"{path}, byte {at}: {told}"
+        for kind in kinds:
+            kinds[kind] += path.startswith(kind)
+    assert min(kinds.values()) > 3, kinds
+
+
+def test_a_changed_verdict_is_named(grown: World, files: dict[str, bytes]) -> None:
+    index = next(n for n, entry in enumerate(grown.entries) if b"gonode.verdict.v1" in entry)
+    entry = grown.entries[index]
+    entries = list(grown.entries)
+    entries[index] = entry.replace(b"accept", b"reject", 1)
+    assert entries[index] != entry
+    tiles = dict(tiles_for(0, len(entries), grown.state.tree, entries))
+    told = failures(audited({**files, **tiles}))
+    assert f"entry {index} (verdict) is not the one" in told["head"]
+
+
+def test_missing_and_unknown_files_are_named(grown: World, files: dict[str, bytes]) -> None:
+    batch = grown.state.windows[-1].window.batches[0]
+    path = blob_path(batch.header.blob_digest)
+    without = {name: data for name, data in files.items() if name != path}
+    assert path in failures(audited(without))["window"]
+    network = blob_path(grown.state.release.network_blob)
+    without = {name: data for name, data in files.items() if name != network}
+    told = failures(audited(without))
+    assert network in told["release"]
+    assert network in told["chain"]
+    for path in (
+        "notes.txt",
+        "blob/00/" + "00" * 32,
+        "blob/zz",
+        "release/00009-best",
+        "tile/0/005",
+        "tile/0/x",
+        "tile/9",
+    ):
+        told = failures(audited({**files, path: b"x"}))
+        assert path in told["files"], path
+    none = audited({})
+    assert not none.ok
+    assert failures(none) == {"head": "File checkpoint is missing."}
+    tile = next(name for name in files if name.startswith("tile/entries"))
+    without = {name: data for name, data in files.items() if name != tile}
+    assert failures(audited(without)) == {"head": f"File {tile} is missing."}
+
+
+def test_another_run_or_release_is_told(files: dict[str, bytes]) -> None:
+    assert "not of 0000" in failures(audited(files, run=bytes(32)))["head"]
+    told = failures(audited(files, release="best"))
+    assert told == {"release": "The log has no release named best."}
+
+
+def test_heads_seen_before_must_agree(grown: World, files: dict[str, bytes]) -> None:
+    tree = grown.state.tree
+    seen = [(size, tree.root(size)) for size in (1, 17, tree.size)]
+    assert audited(files, known_heads=seen).ok
+    assert "forked" in failures(audited(files, known_heads=[(17, bytes(32))]))["head"]
+    longer = [(tree.size + 1, bytes(32))]
+    assert "was seen before" in failures(audited(files, known_heads=longer))["head"]
+
+
+def test_cosignatures_are_needed_and_nothing_else_is_carried(files: dict[str, bytes]) -> None:
+    text = files[CHECKPOINT].decode()
+    lines = text.split("\n")
+    alone = "\n".join([*lines[:-2], ""]).encode()
+    assert "cosigned by 0" in failures(audited({**files, CHECKPOINT: alone}))["head"]
+    twice = "\n".join([*lines[:-1], lines[-2], ""]).encode()
+    assert CHECKPOINT in failures(audited({**files, CHECKPOINT: twice}))["head"]
+    stranger = lines[-2].replace("gonode-witness/", "someone/")
+    extra = "\n".join([*lines[:-1], stranger, ""]).encode()
+    assert "unknown key" in failures(audited({**files, CHECKPOINT: extra}))["head"]
+
+
+def test_retraining_is_not_available_yet(files: dict[str, bytes]) -> None:
+    report = audited(files, retrain=True)
+    assert failures(report) == {"retrain": "Repeating a training cycle is not available yet."}
+    assert not report.ok
+
+
+def test_a_false_share_fails_the_audit() -> None:
+    world = World()
+    world.register("ada")
+    verifier = world.verifiers[0]
+    world.ticks(1)
+    size, root = world.state.size, world.state.tree.root()
+    false = Share(world.run, verifier.public, 0, size, root, digest_of("x")).seal(verifier).encode()
+    world.log(ShareSet(world.run, size, root, world.state.beacons.covered, (false,)), world.coordinator)
+    world.begin_epoch(verifier)
+    world.reveal(verifier, 0)
+    assert "false beacon share" in failures(audited(world.public()))["head"]
+
+
+# ---- members who believe what they should not
+
+
+def believed(edit: edits.Edit) -> tuple[World, BatchInfo]:
+    """A run whose verifier tells the D that a cheating contributor gave it, and accepts."""
+    world = World()
+    batch = world.play(world.register("ada"), edit=edit)
+    content = parse_batch(decompress(world.blobs[batch.header.blob_digest], 2**23))
+    honest = World()
+    again = honest.play(honest.register("ada"))
+    _, found, _ = honest.examine(again)
+    assert len(found.digests) == content.plies
+    world.say(batch, found, None)
+    world.admit()
+    world.cycle()
+    return world, batch
+
+
+def test_a_wrong_game_that_its_verifier_accepted_is_found() -> None:
+    """Verifier and contributor collude; whoever audits replays the game."""
+    world, batch = believed(edits.of_game(1, edits.value(6)))
+    told = failures(audited(world.public(), full=True))
+    assert set(told) == {"games"}
+    assert f"batch at entry {batch.index} is wrong: value" in told["games"]
+
+
+def test_a_batch_against_the_rules_that_its_verifier_accepted_is_found() -> None:
+    world, batch = believed(edits.of_game(1, edits.more_visits(6)))
+    told = failures(audited(world.public()))
+    assert f"batch at entry {batch.index} is wrong: visits sum" in told["window"]
+
+
+def test_traces_that_nobody_searched_for_are_found() -> None:
+    """A lazy verifier accepts without a replay and makes its D up."""
+    world = World()
+    batch = world.play(world.register("ada"))
+    world.say(batch, Replayed((0, 1), (bytes(32),) * batch.header.plies, None), None)
+    world.admit()
+    world.cycle()
+    told = failures(audited(world.public()))
+    assert told == {"window": f"The traces opened for entry {batch.index} do not back its verdict."}
+
+
+def test_an_audit_of_a_small_run_is_quick(files: dict[str, bytes]) -> None:
+    start = perf_counter()
+    audited(files)
+    assert perf_counter() - start < 3
+
+
+def test_a_release_file_under_another_name_is_unknown(grown: World, files: dict[str, bytes]) -> None:
+    release = grown.state.release
+    path = release_path(release.number, release.name)
+    moved = {(name if name != path else path + "x"): data for name, data in files.items()}
+    assert path + "x" in failures(audited(moved))["files"]

@@ -1,0 +1,339 @@
+"""Gates in the log: order of counting, reassignment, replay, records, releases."""
+
+from dataclasses import replace
+
+import pytest
+
+from protocol.batch import GameBlock
+from protocol.gate import GateAssignment, GatePair, GateRecord, GateResult
+from protocol.manifest import Manifest
+from protocol.window import TrainRecord, WindowCommitment
+from tests.verification import edits
+from tests.verification.test_state import refused
+from tests.verification.world import World, digest_of, small_manifest
+from verification.faults import LogFault, Rejected
+from verification.gates import GateResultInfo, GateState
+from verification.replay import Replayed
+from verification.subjects import GateSubject
+
+
+def gated(**changes: object) -> Manifest:
+    manifest = small_manifest()
+    return replace(manifest, gate=replace(manifest.gate, **changes))  # type: ignore[arg-type]
+
+
+def candidate(manifest: Manifest | None = None) -> World:
+    """A run with an open gate and nothing given out."""
+    world = World(manifest)
+    world.register("ada")
+    world.register("bob")
+    while world.state.due_window() is None:
+        for peer in world.peers.values():
+            world.batch(peer)
+    world.train()
+    return world
+
+
+def gate_of(world: World) -> GateState:
+    gate = world.state.open_gate
+    assert gate is not None
+    return gate
+
+
+def assign(world: World, player: str) -> int:
+    key = world.peers[player]
+    due = world.state.next_gate_assignment(key.public)
+    assert due is not None
+    return world.log(due, world.coordinator)
+
+
+def answer(world: World, index: int, player: str, scores: list[tuple[int, int]]) -> GateResultInfo:
+    """A result that nobody played: the state cannot tell."""
+    key = world.peers[player]
+    record = GateResult(
+        world.run,
+        index,
+        key.public,
+        tuple(GatePair(*pair) for pair in scores),
+        digest_of("root"),
+        digest_of(f"blob {index}"),
+        100,
+        200,
+    )
+    world.log(record, key)
+    world.share_set()
+    slot = gate_of(world).by_assignment[index]
+    assert slot.result is not None
+    return slot.result
+
+
+def accept(world: World, info: GateResultInfo) -> None:
+    drawn = info.drawn
+    world.say(info, Replayed(drawn, (digest_of("d"),) * len(drawn), None), None)
+
+
+WON, SPLIT, LOST = (1, 2), (1, 1), (2, 1)
+
+
+def test_pairs_count_in_order_of_assignment() -> None:
+    world = candidate(gated(replay_ppm=10**6, games=8))
+    first, second = assign(world, "ada"), assign(world, "bob")
+    gate = gate_of(world)
+    accept(world, answer(world, second, "bob", [WON, WON]))
+    assert gate.scores == []
+    info = answer(world, first, "ada", [LOST, SPLIT])
+    assert gate.scores == []
+    accept(world, info)
+    assert gate.scores == [0, 2, 4, 4]
+    assert gate.decision.counts == (1, 0, 1, 0, 2)
+    assert world.state.due_gate_record() is not None
+
+
+def test_a_player_has_one_assignment_at_a_time() -> None:
+    world = candidate()
+    index = assign(world, "ada")
+    key = world.peers["ada"].public
+    assert world.state.next_gate_assignment(key) is None
+    assert [each[0] for each in world.state.gate_assignments(key)] == [index]
+    answer(world, index, "ada", [WON, WON])
+    assert world.state.gate_assignments(key) == []
+    due = world.state.next_gate_assignment(key)
+    assert due is not None
+    assert due.first_pair == 2
+    assign(world, "ada")
+    assert world.state.next_gate_assignment(world.peers["bob"].public) is None  # all four pairs are given out
+
+
+def test_unanswered_pairs_are_given_anew_and_late_results_change_nothing() -> None:
+    world = candidate()
+    old = assign(world, "ada")
+    bob = world.peers["bob"].public
+    assert world.state.next_gate_assignment(bob).first_pair == 2  # type: ignore[union-attr]
+    again = GateAssignment(world.run, gate_of(world).index, world.state.release.id, bob, 0, 2)
+    assert "still being played" in refused(world, again, world.coordinator)
+    world.ticks(21)
+    assert world.state.gate_assignments(world.peers["ada"].public) == []
+    assert world.state.next_gate_assignment(bob) == again
+    assert "as they were given" in refused(world, replace(again, pairs=1), world.coordinator)
+    new = world.log(again, world.coordinator)
+    late = GateResult(
+        world.run, old, world.peers["ada"].public, (GatePair(1, 2),) * 2, digest_of("r"), digest_of("b"), 1, 1
+    )
+    assert "not a current assignment" in refused(world, late, world.peers["ada"])
+    accept(world, answer(world, new, "bob", [WON, WON]))
+    assert gate_of(world).scores == [4, 4]
+
+
+def test_assignments_that_do_not_fit() -> None:
+    world = candidate()
+    gate = gate_of(world)
+    ada = world.peers["ada"].public
+    good = GateAssignment(world.run, gate.index, world.state.release.id, ada, 0, 2)
+    assert "not signed by a coordinator" in refused(world, good, world.peers["ada"])
+    assert "not the candidate" in refused(world, replace(good, candidate=3), world.coordinator)
+    assert "base" in refused(world, replace(good, base=digest_of("x")), world.coordinator)
+    assert "good standing" in refused(world, replace(good, player=digest_of("x")), world.coordinator)
+    assert "good standing" in refused(world, replace(good, player=world.verifiers[0].public), world.coordinator)
+    assert "next pair to give out is 0" in refused(world, replace(good, first_pair=2), world.coordinator)
+    assert "1 to 2 pairs" in refused(world, replace(good, pairs=3), world.coordinator)
+    assert "1 to 2 pairs" in refused(world, replace(good, pairs=0), world.coordinator)
+    world.log(good, world.coordinator)
+    world.log(replace(good, first_pair=2, player=world.coordinator.public), world.coordinator)
+    assert "at most 4 pairs" in refused(world, replace(good, first_pair=4), world.coordinator)
+
+
+def test_results_that_do_not_fit() -> None:
+    world = candidate()
+    index = assign(world, "ada")
+    ada, bob = world.peers["ada"], world.peers["bob"]
+    good = GateResult(world.run, index, ada.public, (GatePair(1, 2),) * 2, digest_of("r"), digest_of("b"), 1, 1)
+    assert "not signed by the player" in refused(world, good, bob)
+    assert "another player's" in refused(world, replace(good, player=bob.public), bob)
+    assert "2 pairs, the result 1" in refused(world, replace(good, pairs=good.pairs[:1]), ada)
+    assert "larger" in refused(world, replace(good, blob_len=2**30), ada)
+    assert "not a current" in refused(world, replace(good, assignment=1), ada)
+    world.log(good, ada)
+    assert "their result already" in refused(world, good, ada)
+
+
+def test_a_rejected_result_frees_its_pairs_and_bars_its_player() -> None:
+    world = candidate()
+    info = answer(world, assign(world, "ada"), "ada", [WON, WON])
+    world.say(info, Replayed((), (), None), Rejected("pair result", "Pair 0 ended otherwise than the result says."))
+    ada, bob = world.peers["ada"].public, world.peers["bob"].public
+    assert world.state.next_gate_assignment(ada) is None
+    due = world.state.next_gate_assignment(bob)
+    assert due is not None
+    assert due.first_pair == 0
+    accept(world, answer(world, world.log(due, world.coordinator), "bob", [SPLIT, SPLIT]))
+    assert gate_of(world).scores == [2, 2]
+
+
+def test_drawn_pairs_are_the_beacons() -> None:
+    world = candidate(gated(replay_ppm=10**6))
+    info = answer(world, assign(world, "ada"), "ada", [WON, WON])
+    assert isinstance(info, GateSubject)
+    assert info.drawn == (0, 1, 2, 3)
+    with pytest.raises(LogFault, match="drawn games"):
+        world.say(info, Replayed((0, 1), (digest_of("d"),), None), None)
+    accept(world, info)
+
+
+def test_honest_gate_games_are_replayed_and_edited_ones_rejected() -> None:
+    world = candidate(gated(replay_ppm=10**6))
+    ada = world.peers["ada"]
+    edit = edits.of_game(2, edits.value(0))
+    info = world.gate_result(assign(world, "ada"), ada, edit)
+    rejected = world.judge_gate(info)
+    assert rejected is not None
+    assert (rejected.label, rejected.game) == ("value", 2)
+    bob = world.peers["bob"]
+    honest = world.gate_result(assign(world, "bob"), bob)
+    assert world.judge_gate(honest) is None
+
+
+def test_a_result_that_its_games_do_not_give_is_rejected() -> None:
+    world = candidate()
+    index = assign(world, "ada")
+
+    def flip(blocks: list[bytes]) -> list[bytes]:
+        head = GameBlock.parse(blocks[0]).header
+        return [edits.header(result=3 - head.result)(GameBlock.parse(blocks[0])), *blocks[1:]]
+
+    info = world.gate_result(index, world.peers["ada"], flip)
+    rejected = world.judge_gate(info)
+    assert rejected is not None
+    assert rejected.label == "result"
+
+
+def test_the_record_is_the_recount() -> None:
+    world = candidate(gated(replay_ppm=0, games=4, win_rate_ppm=500_000))
+    gate = gate_of(world)
+    good = GateRecord(world.run, gate.index, gate.base.id, 2, (0, 0, 1, 0, 1), 0, True, 0)
+    assert "not decided after 0" in refused(world, good, world.coordinator)
+    accept(world, answer(world, assign(world, "ada"), "ada", [SPLIT, WON]))
+    assert world.state.due_gate_record() == good
+    for wrong in (
+        replace(good, passed=False),
+        replace(good, llr_micro=1),
+        replace(good, counts=(0, 0, 0, 0, 2)),
+        replace(good, pairs=1, counts=(0, 0, 1, 0, 0)),
+    ):
+        assert "not what the counted pairs give" in refused(world, wrong, world.coordinator)
+    assert "refused since" in refused(world, replace(good, refused_since_base=1), world.coordinator)
+    assert "base" in refused(world, replace(good, base=digest_of("x")), world.coordinator)
+    index = world.log(good, world.coordinator)
+    assert world.state.open_gate is None
+    assert world.state.passed_gate == index
+
+
+def test_a_refused_candidate_is_counted_and_training_goes_on() -> None:
+    world = candidate(gated(replay_ppm=0, games=4, win_rate_ppm=900_000))
+    accept(world, answer(world, assign(world, "ada"), "ada", [LOST, LOST]))
+    record = world.state.due_gate_record()
+    assert record is not None
+    assert not record.passed
+    world.log(record, world.coordinator)
+    assert world.state.due_release("0.1.0") is None
+    state = world.state.trainings[-1].record.state
+    while world.state.due_window() is None:
+        world.batch(world.peers["ada"])
+    world.train()
+    assert world.state.trainings[-1].record.parent_state == state
+    accept(world, answer(world, assign(world, "ada"), "ada", [LOST, LOST]))
+    again = world.state.due_gate_record()
+    assert again is not None
+    assert again.refused_since_base == 1
+
+
+def test_release_anyway_each_n_steps() -> None:
+    world = candidate(gated(replay_ppm=0, games=4, win_rate_ppm=900_000, release_every_steps=100))
+    accept(world, answer(world, assign(world, "ada"), "ada", [LOST, LOST]))
+    record = world.state.due_gate_record()
+    assert record is not None
+    assert record.passed
+    assert record.counts == (2, 0, 0, 0, 0)
+    world.log(record, world.coordinator)
+    assert world.state.due_release("0.1.0") is not None
+
+
+def test_the_release_is_its_candidates() -> None:
+    world = candidate(gated(kind="always"))
+    record = world.state.due_gate_record()
+    assert record is not None
+    assert world.state.due_release("0.1.0") is None
+    world.log(record, world.coordinator)
+    due = world.state.due_release("0.1.0")
+    assert due is not None
+    assert due.name == f"world-b1c16-s6400-d{world.state.windows[-1].record.total_rows}"
+    for wrong in (
+        replace(due, number=2),
+        replace(due, parent=digest_of("x")),
+        replace(due, network=digest_of("x")),
+        replace(due, name="better"),
+        replace(due, gate_record=3),
+        replace(due, steps=5),
+    ):
+        assert "not what its gated candidate gives" in refused(world, wrong, world.coordinator)
+    assert world.state.due_window() is None
+    world.log(due, world.coordinator)
+    assert "No candidate has passed" in refused(world, due, world.coordinator)
+    assert world.state.release.id == due.digest()
+
+
+# ---- windows and train records
+
+
+def test_windows_that_do_not_fit() -> None:
+    world = World()
+    ada = world.register("ada")
+    while world.state.due_window() is None:
+        index = world.state.size
+        world.batch(ada)
+    due = world.state.due_window()
+    assert due is not None
+    assert due.record.cycle == 1
+    for wrong in (
+        replace(due.record, log_size=index),
+        replace(due.record, rows=1),
+        replace(due.record, headers=digest_of("x")),
+        replace(due.record, cycle=2),
+    ):
+        assert "not what the log and the manifest give" in refused(world, wrong, world.coordinator)
+    world.log(due.record, world.coordinator)
+    assert "not gated yet" in refused(world, replace(due.record, cycle=2), world.coordinator)
+    assert world.state.untrained_window == world.state.windows[-1]
+    assert world.state.window_batches(world.state.windows[-1].index) == due.window.batches
+
+
+def test_a_window_waits_for_rows(world: World) -> None:
+    early = WindowCommitment(world.run, 1, world.state.size, 0, 0, 0, 0, digest_of("x"))
+    assert "100 more released rows" in refused(world, early, world.coordinator)
+
+
+def test_train_records_that_do_not_fit() -> None:
+    world = candidate(gated(kind="always"))
+    made = world.state.trainings[-1].record
+    assert isinstance(made, TrainRecord)
+    assert "No training cycle is open" in refused(world, made, world.coordinator)
+    world.gate()
+    while world.state.due_window() is None:
+        world.batch(world.peers["ada"])
+    due = world.state.due_window()
+    assert due is not None
+    index = world.log(due.record, world.coordinator)
+    record = replace(made, cycle=2, window=index, base=world.state.release.id, parent_state=made.state, steps=200)
+    assert "seed" in refused(world, record, world.coordinator)  # the beacon is not made yet
+    world.share_set()
+    seed = world.state.cycles.seed(world.state.windows[-1])
+    assert seed is not None
+    good = replace(record, seed=seed, samples=made.samples + 1, states=())
+    assert "another cycle" in refused(world, replace(good, cycle=1), world.coordinator)
+    assert "another cycle" in refused(world, replace(good, window=3), world.coordinator)
+    assert "base" in refused(world, replace(good, base=made.base), world.coordinator)
+    assert "last train state" in refused(world, replace(good, parent_state=bytes(32)), world.coordinator)
+    assert "seed" in refused(world, replace(good, seed=digest_of("x")), world.coordinator)
+    assert "go on from" in refused(world, replace(good, steps=1), world.coordinator)
+    states = made.states * 2
+    assert "order of their steps" in refused(world, replace(good, states=states), world.coordinator)
+    world.log(good, world.coordinator)
