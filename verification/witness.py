@@ -6,7 +6,7 @@ cosignatures of at least `witness_threshold` of the root's verifiers, which is m
 
 from protocol.checkpoint import Checkpoint, SignedNote, verify, verify_cosignature
 from protocol.errors import BadSignature, WrongSigner
-from protocol.root import COORDINATOR, Role, Root
+from protocol.root import COORDINATOR, Root
 from protocol.seeds import log_origin
 
 WITNESS_PREFIX = "gonode-witness/"
@@ -55,8 +55,11 @@ def verify_all_lines(note: SignedNote, run: bytes, root: Root) -> None:
 
 def _verify_log(note: SignedNote, run: bytes, root: Root) -> Checkpoint:
     origin = log_origin(run)
-    last: WrongSigner | BadSignature = WrongSigner("The run's root names no coordinator.")
-    for role in _coordinators(root):
+    last: WrongSigner | BadSignature = WrongSigner("The run's root names no coordinator for this checkpoint.")
+    size = Checkpoint.parse(note.text).size
+    for role in root.roles:
+        if role.role != COORDINATOR or not role.is_valid_at(max(0, size - 1)):
+            continue
         try:
             checkpoint = verify(note, role.key, origin)
         except (WrongSigner, BadSignature) as error:
@@ -66,7 +69,3 @@ def _verify_log(note: SignedNote, run: bytes, root: Root) -> Checkpoint:
             raise WrongSigner("The checkpoint is of another log.")
         return checkpoint
     raise last
-
-
-def _coordinators(root: Root) -> tuple[Role, ...]:
-    return tuple(role for role in root.roles if role.role == COORDINATOR)
