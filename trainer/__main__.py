@@ -18,6 +18,14 @@ def main(arguments: list[str]) -> int:
     """Runs the command; gives the exit status."""
     if len(arguments) != 2 or arguments[0] != "cycle":
         return _fail(_USAGE, 2)
+    stopping = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal stopping
+        stopping = True
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
     try:
         import numpy  # noqa: F401
         import torch  # noqa: F401
@@ -28,14 +36,6 @@ def main(arguments: list[str]) -> int:
     from trainer.events import Events
     from trainer.job import Job
 
-    stopping = False
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        nonlocal stopping
-        stopping = True
-
-    signal.signal(signal.SIGINT, stop)
-    signal.signal(signal.SIGTERM, stop)
     events = Events(sys.stdout)
     try:
         run(Job.load(Path(arguments[1])), events, lambda: stopping)

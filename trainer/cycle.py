@@ -59,7 +59,7 @@ def run(job: Job, events: Events, is_stopping: Callable[[], bool]) -> None:
     except OSError as error:
         raise BadJob(f"The folder {job.out} cannot be made: {error.strerror}.") from error
     identity = job.digest()
-    finished = _finished(job.out / RESULT, identity)
+    finished = _finished(job.out, identity)
     if finished is not None:
         events.done(job.out, finished)
         return
@@ -98,13 +98,16 @@ class _Cycle:
     def run(self, is_stopping: Callable[[], bool]) -> None:
         job, learner = self._job, self._learner
         sampler = Sampler(job.seed, self._numbers, self._policy.minibatch)
-        _cut_metrics(job.out / METRICS, learner.step_number)
+        _cut_metrics(job.out / METRICS, self._public_identity, learner.step_number)
         self._events.begin(self._position.done, job.steps, self._policy.minibatch)
         with open(job.out / METRICS, "a", encoding="ascii") as metrics:
             for done in range(self._position.done, job.steps):
                 if is_stopping():
-                    self._save(done)
-                    raise Interrupted(f"Interrupted after step {learner.step_number}; its state is saved.")
+                    if done:
+                        self._save(done)
+                    raise Interrupted(
+                        f"Interrupted after {done} of {job.steps} steps; the same job goes on from there."
+                    )
                 try:
                     learner.step(collate(self._window, *sampler.minibatch(done)), done)
                 except TrainerError as error:
@@ -124,7 +127,7 @@ class _Cycle:
         """The newest state of this very cycle, else the parent's, else the seeded network."""
         job = self._job
         fresh = Position(self._identity, 0, ())
-        for path in sorted(job.out.glob(state_name(0).replace("0" * 10, "*")), reverse=True):
+        for path in self._state_files():
             try:
                 state, digest = TrainState.load(path)
             except (BadTensors, OSError):
@@ -144,6 +147,13 @@ class _Cycle:
             return Learner.resume(job.manifest, state), fresh
         except (BadTensors, OSError) as error:
             raise BadJob(f"The job's parent state cannot be used: {error}") from error
+
+    def _state_files(self) -> list[Path]:
+        """Files in `out` whose names are those of states within this cycle, newest first."""
+        job = self._job
+        names = [path.name for path in job.out.glob("train_state-*.bin")]
+        first, last = state_name(job.parent_step + 1), state_name(job.parent_step + job.steps)
+        return [job.out / name for name in sorted(names, reverse=True) if first <= name <= last]
 
     def _is_recorded(self, done: int) -> bool:
         return done == self._job.steps or (done > 0 and done % self._job.state_every_steps == 0)
@@ -208,8 +218,8 @@ class _Cycle:
         }
         store(out / RESULT, (json.dumps(result, indent=1) + "\n").encode())
         listed = {state_name(step) for step, _ in states}
-        for path in out.glob(state_name(0).replace("0" * 10, "*")):
-            if path.name not in listed and path != job.parent_state:
+        for path in self._state_files():
+            if path.name not in listed:
                 path.unlink()
         self._events.done(out, result)
 
@@ -229,27 +239,35 @@ class _Cycle:
         return [numbers[at] for _, at, _ in self._window.split(numbers)]
 
 
-def _finished(path: Path, identity: bytes) -> dict[str, Any] | None:
-    """The result of this job if it is there."""
+def _finished(out: Path, identity: bytes) -> dict[str, Any] | None:
+    """The result of this job if it is there and its files are what it says."""
     try:
-        result = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        result = json.loads((out / RESULT).read_bytes())
+        if result["job"] != identity.hex():
+            return None
+        files = [result[key] for key in ("state", "network", "weights")]
+        whole = all(_sha256(out / item["path"]) == item["digest"] for item in files)
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    return result if isinstance(result, dict) and result.get("job") == identity.hex() else None
+    return result if whole else None
 
 
-def _cut_metrics(path: Path, step: int) -> None:
-    """Drops the lines after `step`, and a half-written one."""
-    kept = []
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _cut_metrics(path: Path, identity: bytes, step: int) -> None:
+    """Drops the lines after `step`, a half-written one, and all of another job; the first line names the job."""
+    kept = [json.dumps({"job": identity.hex()}) + "\n"]
     try:
-        lines = path.read_text(encoding="ascii").splitlines()
+        first, *lines = path.read_text(encoding="ascii").splitlines(keepends=True)
     except (OSError, ValueError):
-        lines = []
-    for line in lines:
+        first, lines = "", []
+    for line in lines if first == kept[0] else []:
         try:
-            if json.loads(line)["step"] > step:
+            if json.loads(line)["step"] > step or not line.endswith("\n"):
                 break
         except (ValueError, KeyError, TypeError):
             break
-        kept.append(line + "\n")
+        kept.append(line)
     store(path, "".join(kept).encode())

@@ -1,7 +1,5 @@
 """Named errors of the trainer: each carries one sentence for a person, and the exit status of the process."""
 
-# ruff: noqa: N818 - the names say what is wrong
-
 from __future__ import annotations
 
 from typing import ClassVar

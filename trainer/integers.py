@@ -35,9 +35,10 @@ Reals = npt.NDArray[np.float64]
 
 _Q12: Final = 4096.0
 _STREAM_ROOM: Final = 1.1
+_BIAS_MOST: Final = 1 << 29
 
 
-class StepTooSmall(Exception):  # noqa: N818
+class StepTooSmall(Exception):
     """The stream's step has to be at least `step`."""
 
     def __init__(self, step: float) -> None:
@@ -204,14 +205,11 @@ def hidden(weights: Reals, bias: Reals, input_steps: Reals, steps: Reals) -> tup
 def logit(weights: Reals, bias: float, input_steps: Reals, *, pooled: bool) -> LogitLayer:
     """One Q12 output of real weights [in]."""
     seen = weights * input_steps
-    top = POOLED_MAX if pooled else ACTIVATION_MAX
-    wanted = max(float(np.abs(seen).max()) / FC_WEIGHT_MAX, abs(bias) / 2.0**29, 1e-9)
-    while True:
-        shift = min(LOGIT_SHIFT[1], math.floor(math.log2(32767 / (_Q12 * wanted))))
-        multiplier = math.ceil(_Q12 * wanted * 2.0**shift)
-        unit = multiplier / 2.0**shift / _Q12
-        rounded = np.clip(np.rint(seen / unit), -FC_WEIGHT_MAX, FC_WEIGHT_MAX).astype(np.int8)
-        offset = int(np.rint(bias / unit))
-        if shift >= LOGIT_SHIFT[0] and top * int(np.abs(rounded.astype(int)).sum()) + abs(offset) < 1 << 30:
-            return LogitLayer(len(weights), pooled, rounded.tobytes(), offset, multiplier, shift)
-        wanted = unit * 1.25
+    unit = max(float(np.abs(seen).max()) / FC_WEIGHT_MAX, abs(bias) / _BIAS_MOST, 1e-9)
+    # A unit past the largest factor only meets logits far beyond their clamp.
+    shift = min(max(math.floor(math.log2(32767 / (_Q12 * unit))), LOGIT_SHIFT[0]), LOGIT_SHIFT[1])
+    multiplier = min(math.ceil(_Q12 * unit * 2.0**shift), 32767)
+    unit = multiplier / 2.0**shift / _Q12
+    rounded = np.clip(np.rint(seen / unit), -FC_WEIGHT_MAX, FC_WEIGHT_MAX).astype(np.int8)
+    offset = int(np.clip(np.rint(bias / unit), -_BIAS_MOST, _BIAS_MOST))
+    return LogitLayer(len(weights), pooled, rounded.tobytes(), offset, multiplier, shift)

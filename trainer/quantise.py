@@ -27,7 +27,7 @@ _ACTIVATIONS: Final = (".a", ".t")
 _STREAM_MOST: Final = 32767
 
 
-class NotQuantisable(TrainerError):  # noqa: N818
+class NotQuantisable(TrainerError):
     """The weights have no integer form: they are not finite, or too large for every step."""
 
     exit_status = 1

@@ -1,0 +1,106 @@
+"""The tensor file: one encoding, and no byte that can change unseen."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from native.netfile import Architecture
+from protocol.codec import encode
+from trainer.errors import BadTensors
+from trainer.state import Position, TrainState
+from trainer.tensors import MAGIC, TensorFile
+
+
+def example() -> TensorFile:
+    tensors = {
+        "a": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "b": np.array([0.5, -1e300]),
+        "none": np.zeros((0, 4)),
+    }
+    return TensorFile({"kind": "test", "step": 7}, tensors)
+
+
+def sealed(header: object, tail: bytes) -> bytes:
+    head = encode(header)  # type: ignore[arg-type]
+    content = MAGIC + len(head).to_bytes(4, "little") + head + tail
+    return content + hashlib.sha256(content).digest()
+
+
+def test_what_is_written_is_read_and_written_again_alike() -> None:
+    data = example().encode()
+    again = TensorFile.parse(data)
+    assert again.encode() == data
+    assert again.facts == {"kind": "test", "step": 7}
+    assert {name: array.tolist() for name, array in again.tensors.items()} == {
+        name: array.tolist() for name, array in example().tensors.items()
+    }
+
+
+def test_the_layout_of_memory_does_not_change_the_bytes() -> None:
+    turned = np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3))
+    plain = TensorFile({}, {"a": np.ascontiguousarray(turned)})
+    assert TensorFile({}, {"a": turned}).encode() == plain.encode()
+
+
+def test_any_changed_byte_and_any_cut_is_refused() -> None:
+    data = example().encode()
+    for at in range(len(data)):
+        damaged = bytearray(data)
+        damaged[at] ^= 1
+        with pytest.raises(BadTensors):
+            TensorFile.parse(bytes(damaged))
+        with pytest.raises(BadTensors):
+            TensorFile.parse(data[:at])
+
+
+@pytest.mark.parametrize(
+    ("header", "tail", "word"),
+    [
+        ({"facts": {}}, b"", "other fields"),
+        ({"facts": [], "tensors": []}, b"", "another type"),
+        ({"facts": {}, "tensors": [{"name": "a", "dtype": "f16", "shape": [1]}]}, b"12", "unknown way"),
+        ({"facts": {}, "tensors": [{"name": "a", "dtype": "f32", "shape": [-1]}]}, b"1234", "unknown way"),
+        ({"facts": {}, "tensors": [{"name": "a", "dtype": "f32", "shape": [2**24] * 4}]}, b"1234", "longer"),
+        ({"facts": {}, "tensors": [{"name": "a", "dtype": "f32", "shape": [1]}] * 2}, b"12345678", "repeated"),
+        ({"facts": {}, "tensors": [{"name": "a", "dtype": "f32", "shape": [1]}]}, b"12345678", "follow"),
+    ],
+)
+def test_a_header_that_lies_is_refused_in_one_sentence(header: object, tail: bytes, word: str) -> None:
+    with pytest.raises(BadTensors, match=word):
+        TensorFile.parse(sealed(header, tail))
+
+
+def test_a_state_comes_back_whole() -> None:
+    group = {"w": np.ones((2, 2), np.float32)}
+    position = Position(bytes(32), 5, ((3, bytes([1]) * 32),))
+    state = TrainState(Architecture(2, 16), 9, position, np.zeros(6), group, group, group)
+    again = TrainState.parse(state.encode())
+    assert again.encode() == state.encode()
+    assert (again.step, again.position, again.shape) == (9, position, Architecture(2, 16))
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"kind": "weights"}, "not a train state"),
+        ({"network": "b0c3"}, "network"),
+        ({"done": 10}, "contradict"),
+        ({"states": [[1]]}, "predecessors"),
+        ({"job": "text"}, "another type"),
+    ],
+)
+def test_a_state_whose_facts_do_not_fit_is_refused(change: dict[str, object], word: str) -> None:
+    group = {"w": np.ones(2, np.float32)}
+    file = TensorFile.parse(
+        TrainState(Architecture(2, 16), 9, Position(bytes(32), 5, ()), np.zeros(6), group, group, group).encode()
+    )
+    with pytest.raises(BadTensors, match=word):
+        TrainState.parse(TensorFile({**file.facts, **change}, file.tensors).encode())  # type: ignore[dict-item]
+
+
+def test_a_state_that_lacks_a_tensor_is_refused() -> None:
+    group = {"w": np.ones(2, np.float32)}
+    whole = TrainState(Architecture(2, 16), 9, Position(bytes(32), 5, ()), np.zeros(6), group, group, {})
+    with pytest.raises(BadTensors, match="belong together"):
+        TrainState.parse(whole.encode())
