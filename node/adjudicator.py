@@ -11,6 +11,7 @@ from protocol.ed25519 import SecretKey
 from protocol.seeds import work
 from protocol.verdict import TraceOpening, Verdict
 from verification.faults import LogFault
+from verification.identities import BatchInfo
 
 MOST_AT_ONCE = 256
 
@@ -27,7 +28,7 @@ class Adjudicator:
         """Logs every decision that is due; how many there were."""
         state = self._member.state
         decisions: list[Decision] = []
-        for batch in (*state.batches_awaiting_decision(), *state.batches.overdue(state.size)):
+        for batch in (*state.batches_awaiting_decision(), *self._never_came()):
             if batch.is_complete and not self.is_backed(batch.verdict, batch.opening):
                 continue
             decision = state.batches.decision(batch, state.size)
@@ -47,6 +48,11 @@ class Adjudicator:
                 )
                 self._member.events(decision.outcome, text, index=decision.index)
         return len(decisions)
+
+    def _never_came(self) -> list[BatchInfo]:
+        """Batches without a verdict in time whose bytes are not here; those that only wait for a verifier go on waiting."""
+        state, blobs = self._member.state, self._member.blob_store
+        return [batch for batch in state.batches.overdue(state.size) if not blobs.has(batch.header.blob_digest)]
 
     def is_backed(self, verdict: Verdict | None, opening: TraceOpening | None) -> bool:
         """Whether the opened traces are the ones that the verdict's `work` binds."""
