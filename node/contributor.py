@@ -141,11 +141,12 @@ class Contributor:
         blob = compress(raw)
         registration = state.registry.find(self._secret.public)
         assert registration is not None
+        config = state.release_manifest(release).selfplay
         header = BatchHeader(
             run=state.run,
-            manifest=state.manifest_digest,
-            config=state.manifest.selfplay.digest(),
-            semantics=state.manifest.selfplay.semantics,
+            manifest=release.manifest,
+            config=config.digest(),
+            semantics=config.semantics,
             release=release.id,
             peer=self._secret.public,
             registration=registration.index,
