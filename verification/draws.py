@@ -1,15 +1,13 @@
-"""Draws: which games a verifier replays, and which verifier is assigned.
+"""Draws by beacon: which verifier is assigned, and which gate games it replays.
 
 Spec: `docs/spec/verdict.md` ("Draws"). Commit first: what is drawn from is logged before the beacon that draws exists.
 """
 
 from collections.abc import Iterable
 
-from protocol.seeds import drawn_games, is_picked, verifier_rank
+from protocol.seeds import is_picked, verifier_rank
 
 GATE_REPLAY = "gate-replay"
-
-__all__ = ["assigned_verifier", "drawn_games", "drawn_gate_games"]
 
 
 def assigned_verifier(beacon: bytes, subject: bytes, verifiers: Iterable[bytes]) -> bytes | None:

@@ -22,12 +22,12 @@ from verification.roles import Change, Roles
 from verification.subjects import GateSubject, Subjects, require_drawn
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class GateResultInfo(GateSubject):
     """A logged gate result."""
 
-    result: GateResult = None  # type: ignore[assignment]
-    assignment: GateAssignment = None  # type: ignore[assignment]
+    result: GateResult
+    assignment: GateAssignment
 
 
 @dataclass(slots=True)

@@ -12,14 +12,14 @@ from protocol.manifest import AdmissionPolicy
 from verification.subjects import BatchSubject
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class BatchInfo(BatchSubject):
     """A logged batch: header, verdict, decision, and what became of it.
 
     `dropped`: it will never be released, because its identity was rejected or banned or its series has a gap before it.
     """
 
-    header: BatchHeader = None  # type: ignore[assignment]
+    header: BatchHeader
     decision: Decision | None = None
     decided_at: int | None = None
     released_at: int | None = None
