@@ -69,11 +69,13 @@ def harden() -> None:
     _release_inbound_places()
     _forbid_shared_ports()
     from libp2p.network import swarm
+    from libp2p.stream_muxer import muxer_multistream
     from libp2p.stream_muxer.yamux import yamux
 
-    from node.libp2p_yamux import PatientStream
+    from node.libp2p_yamux import BoundedYamux, PatientStream
 
     yamux.YamuxStream = PatientStream  # type: ignore[misc]
+    vars(muxer_multistream)["Yamux"] = BoundedYamux  # made by this name, whatever class a host is given
     swarm._HAPPY_EYEBALLS_DELAY = 0.0
     _hardened = True
 

@@ -215,6 +215,12 @@ class Libp2pTransport:
         self.pubsub.set_topic_validator(topic, is_small, True)
         self._nursery.start_soon(self._listen, topic, handler)
 
+    async def disconnect_all(self) -> None:
+        """Ends all connections; never raises."""
+        async with trio.open_nursery() as nursery:
+            for peer in self.peers():
+                nursery.start_soon(self.disconnect, peer)
+
     async def disconnect(self, peer: bytes) -> None:
         with trio.move_on_after(2):
             try:
@@ -259,28 +265,50 @@ async def open_libp2p(
     An exception of the body leaves as it is, in no group.
     """
     libp2p_hardening.harden()
-    from libp2p.tools.anyio_service import background_trio_service
-
-    counts: Counter[str] = Counter()
     places = [_listen_address(address, secret.public) for address in listen]
-    host, pubsub, router = _build(secret, limits or Limits(), counts)
+    counts: Counter[str] = Counter()
+    ending = trio.Event()
     failure: Exception | None = None
-    async with (
-        host.run(listen_addrs=places),
-        background_trio_service(pubsub),
-        background_trio_service(router),
-        trio.open_nursery() as nursery,
-    ):
-        await pubsub.wait_until_ready()
+    async with trio.open_nursery() as nursery:
         try:
-            if len(host.get_transport_addrs()) < len(places):
-                raise TransportError(f"This node cannot listen at {', '.join(map(str, places))}.")
-            yield Libp2pTransport(secret, host, pubsub, nursery, counts)
+            yield await nursery.start(_run, secret, places, limits or Limits(), counts, ending)
         except Exception as error:
             failure = error
-        nursery.cancel_scope.cancel()
+        finally:
+            ending.set()
     if failure is not None:
         raise failure
+
+
+async def _run(
+    secret: SecretKey,
+    places: Sequence[Any],
+    limits: Limits,
+    counts: Counter[str],
+    ending: trio.Event,
+    task_status: trio.TaskStatus[Libp2pTransport],
+) -> None:
+    """Runs a host until `ending`; shielded, for the library closes no connection once it is cancelled."""
+    from libp2p.tools.anyio_service import background_trio_service
+
+    host, pubsub, router = _build(secret, limits, counts)
+    with trio.CancelScope(shield=True):
+        async with (
+            host.run(listen_addrs=places),
+            background_trio_service(pubsub),
+            background_trio_service(router),
+            trio.open_nursery() as nursery,
+        ):
+            await pubsub.wait_until_ready()
+            transport = Libp2pTransport(secret, host, pubsub, nursery, counts)
+            if len(host.get_transport_addrs()) == len(places):
+                task_status.started(transport)
+                await ending.wait()
+            nursery.cancel_scope.cancel()
+            with trio.CancelScope(shield=True):
+                await transport.disconnect_all()
+    if not ending.is_set():
+        raise TransportError(f"This node cannot listen at {', '.join(map(str, places))}.")
 
 
 def _build(secret: SecretKey, limits: Limits, counts: Counter[str]) -> tuple[Any, Any, Any]:
