@@ -44,6 +44,24 @@ def rules_of(manifest: Manifest, header: GameHeader) -> Rules:
     )
 
 
+def read_game(rules: Rules, block: bytes, *, held_out: bool) -> Rows:
+    """The rows of a game's block; raises native.errors.BlockError."""
+    rows = read_rows(rules, block)
+    n, points = rows.plies, rows.size * rows.size
+    return Rows(
+        size=rows.size,
+        planes=np.frombuffer(rows.planes, np.uint8).reshape(n, PLANES, points),
+        policy=np.frombuffer(rows.policy, np.uint16).reshape(n, points + 1),
+        opponent_policy=np.frombuffer(rows.opponent_policy, np.uint16).reshape(n, points + 1),
+        value=np.frombuffer(rows.value, np.int8),
+        score=np.frombuffer(rows.score, np.int32),
+        ownership=np.frombuffer(rows.ownership, np.int8).reshape(n, points),
+        kind=np.frombuffer(rows.kind, np.uint8),
+        root_value=np.frombuffer(rows.root_value, np.int32),
+        held_out=np.full(n, held_out),
+    )
+
+
 def read_batch(file: BatchFile, manifest: Manifest) -> list[Rows]:
     """The rows of each game of a batch; raises BadBatch with one sentence."""
     limits = manifest.limits
@@ -59,23 +77,8 @@ def read_batch(file: BatchFile, manifest: Manifest) -> list[Rows]:
         batch = parse_batch(raw, BatchLimits(max_raw_bytes=limits.raw_bytes))
         found = []
         for index, game in enumerate(batch.games):
-            rows = read_rows(rules_of(manifest, game.header), game.raw)
             held_out = is_held_out(file.header_digest, index, manifest.training.held_out_ppm)
-            n, points = rows.plies, rows.size * rows.size
-            found.append(
-                Rows(
-                    size=rows.size,
-                    planes=np.frombuffer(rows.planes, np.uint8).reshape(n, PLANES, points),
-                    policy=np.frombuffer(rows.policy, np.uint16).reshape(n, points + 1),
-                    opponent_policy=np.frombuffer(rows.opponent_policy, np.uint16).reshape(n, points + 1),
-                    value=np.frombuffer(rows.value, np.int8),
-                    score=np.frombuffer(rows.score, np.int32),
-                    ownership=np.frombuffer(rows.ownership, np.int8).reshape(n, points),
-                    kind=np.frombuffer(rows.kind, np.uint8),
-                    root_value=np.frombuffer(rows.root_value, np.int32),
-                    held_out=np.full(n, held_out),
-                )
-            )
+            found.append(read_game(rules_of(manifest, game.header), game.raw, held_out=held_out))
         return found
     except (ProtocolError, EngineError) as error:
         raise BadBatch(str(error)) from error

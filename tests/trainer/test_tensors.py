@@ -1,6 +1,7 @@
 """The tensor file: one encoding, and no byte that can change unseen."""
 
 import hashlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -104,3 +105,15 @@ def test_a_state_that_lacks_a_tensor_is_refused() -> None:
     whole = TrainState(Architecture(2, 16), 9, Position(bytes(32), 5, ()), np.zeros(6), group, group, {})
     with pytest.raises(BadTensors, match="belong together"):
         TrainState.parse(whole.encode())
+
+
+def test_the_example_of_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "spec" / "train-state.md").read_text()
+    data = bytes.fromhex(page.split("```")[1])
+    file = TensorFile.parse(data)
+    assert (dict(file.facts), file.tensors["a"].tolist()) == (
+        {"kind": "weights", "network": "b2c16", "step": 1},
+        [1.0, -2.0],
+    )
+    assert hashlib.sha256(data).hexdigest() in page
+    assert f"{len(data)} bytes" in page
