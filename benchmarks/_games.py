@@ -58,7 +58,7 @@ def play_for(seconds: float, threads: int, job_of: Callable[[int], Job], kernel:
     with Pool(threads, kernel) as pool:
         started = time.perf_counter()
         given = 0
-        while given < threads or pool.pending:
+        while given < threads or pool.pending or time.perf_counter() - started < seconds:
             while pool.pending < threads and (given < threads or time.perf_counter() - started < seconds):
                 pool.play(job_of(given))
                 given += 1
