@@ -38,7 +38,7 @@ async def train(job: Path, report: Report) -> None:
         status, moved, why = await _run_once(job, report)
         if status == 0:
             return
-        if status == 2:
+        if status in (1, 2):
             raise TrainingFailed(why or "The trainer refused its job.")
         deaths = 1 if moved else deaths + 1
         if deaths >= GIVE_UP_AFTER:
