@@ -15,7 +15,6 @@ from native.game import Game
 from native.rules import Colour, Rules
 from node.opponent import SEED_DOMAIN, Opponent
 from node.sgf import game_record
-from protocol.manifest import Opening
 from verification.gate import LLR_BOUND_MICRO, NO_PAIRS, add_pair, llr
 
 Z95 = 1.959964
@@ -23,11 +22,10 @@ Z95 = 1.959964
 
 @dataclass(frozen=True, slots=True)
 class MatchSettings:
-    """What is played: an even number of games under these rules, from these openings; `sprt` bounds or None."""
+    """What is played: an even number of games; `setup` gives a pair's rules and opening moves from its seed."""
 
     games: int
-    rules: Rules
-    openings: Sequence[Opening]
+    setup: Callable[[bytes], tuple[Rules, tuple[int, ...]]]
     sprt: tuple[int, int] | None
     sgf: Path | None
     threads: int
@@ -117,23 +115,25 @@ def play_match(
 def _play_pair(first: Opponent, second: Opponent, settings: MatchSettings, pair: int) -> list[int]:
     """The first player's half points in both games of a pair, as black and as white."""
     seed = hashlib.sha256(SEED_DOMAIN + pair.to_bytes(8, "little")).digest()
-    opening = settings.openings[int.from_bytes(seed[8:16], "little") % len(settings.openings)]
+    rules, opening = settings.setup(seed)
     points = []
     for swapped in (False, True):
         black, white = (second, first) if swapped else (first, second)
-        score = _play(black, white, settings, opening, seed, f"{2 * pair + swapped:05d}")
+        game = _play(black, white, rules, opening, seed)
+        if settings.sgf is not None:
+            settings.sgf.mkdir(parents=True, exist_ok=True)
+            record = game_record(game, black.name, white.name)
+            (settings.sgf / f"{2 * pair + swapped:05d}.sgf").write_text(record, encoding="utf-8")
+        score = game.score_half()
         points.append(1 if score == 0 else 2 * ((score > 0) != swapped))
     return points
 
 
-def _play(black: Opponent, white: Opponent, settings: MatchSettings, opening: Opening, seed: bytes, name: str) -> int:
-    game = Game(settings.rules)
-    for move in opening.moves:
+def _play(black: Opponent, white: Opponent, rules: Rules, opening: Sequence[int], seed: bytes) -> Game:
+    game = Game(rules)
+    for move in opening:
         game.play(move)
     while not game.end:
         player = black if game.to_move == Colour.BLACK else white
         game.play(player.choose(game, seed))
-    if settings.sgf is not None:
-        settings.sgf.mkdir(parents=True, exist_ok=True)
-        (settings.sgf / f"{name}.sgf").write_text(game_record(game, black.name, white.name), encoding="utf-8")
-    return game.score_half()
+    return game

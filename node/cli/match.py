@@ -9,6 +9,7 @@ import click
 from node.cli.main import NO
 
 if TYPE_CHECKING:
+    from native.rules import Rules
     from node.match import MatchResult
     from node.opponent import Gallery, Opponent
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 @click.argument("b")
 @click.option("--games", type=click.IntRange(2), default=100, show_default=True, help="Games, half with each colour.")
 @click.option("--visits", type=click.IntRange(2, 60000), help="Visits a move; default: the run's gate visits.")
-@click.option("--size", type=click.IntRange(7, 19), help="Board size; default: the run's first.")
-@click.option("--komi", type=float, help="Komi; default: the run's first.")
+@click.option("--size", type=click.IntRange(7, 19), help="Board size; default: as the run draws it.")
+@click.option("--komi", type=float, help="Komi; default: as the run draws it.")
 @click.option("--sprt", metavar="E0,E1", help="Stop when the sequential test between these normalised Elo decides.")
 @click.option("--sgf", type=click.Path(path_type=Path, file_okay=False), help="Folder for the games.")
 @click.option("--threads", type=click.IntRange(1, 256), default=1, show_default=True, help="Games at once.")
@@ -54,26 +55,25 @@ def match(
     from node.home import Home
     from node.match import MatchSettings, play_match
     from node.opponent import Gallery
-    from verification.setup import engine_config, game_rules
+    from verification.setup import engine_config, game_rules, gate_setup
 
     if games % 2:
         raise click.BadParameter("an even number of games, so that colours are swapped.", param_hint="--games")
     gallery = Gallery(Home(directory))
     manifest = gallery.manifest
-    board = manifest.stages[0].boards[0]
-    size = size or board.size
-    komi_half = board.komi[0].komi_half if komi is None else round(2 * komi)
     config = engine_config(manifest.gate_search)
     if visits is not None:
         config = replace(config, visits_full=visits, visits_fast=visits)
-    settings = MatchSettings(
-        games,
-        game_rules(manifest.rules, size, komi_half),
-        [each for each in manifest.openings_for(size) if each.gate_weight],
-        _bounds(sprt),
-        sgf,
-        threads,
-    )
+
+    def setup(seed: bytes) -> tuple["Rules", tuple[int, ...]]:
+        drawn = gate_setup(manifest, gallery.state.release.steps, seed)
+        if size is None and komi is None:
+            return drawn.rules, drawn.opening_moves
+        komi_half = drawn.rules.komi_half if komi is None else round(2 * komi)
+        rules = game_rules(manifest.rules, size or drawn.rules.rows, komi_half)
+        return rules, drawn.opening_moves if rules.rows == drawn.rules.rows else ()
+
+    settings = MatchSettings(games, setup, _bounds(sprt), sgf, threads)
     players = [_opponent(name, gallery, config, parse_kernel(kernel)) for name in (a, b)]
     bar = None if as_json else _show
     result = play_match(players[0], players[1], settings, bar or (lambda each: None))
