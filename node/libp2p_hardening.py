@@ -1,6 +1,6 @@
 """What py-libp2p 0.8.1 needs before strangers may reach it: the only file that changes the library itself.
 
-Spec: docs/spec/network.md ("Hardening"). Each mend has its reason here and its attack in `tests/node/test_hardening.py`.
+Spec: docs/spec/swarm.md ("Hardening"). Each mend has its reason here and its attack in `tests/node/test_hardening.py`.
 They touch private names, so the version is exact: `harden` refuses any other before anything listens.
 
 - **A failed task is not the end.** The library runs a host, its gossip and each connection as services of which one

@@ -1,6 +1,6 @@
 """How much one peer or one address may take of this node: connections and streams.
 
-Spec: docs/spec/network.md ("Hardening"). py-libp2p asks a "resource manager" before it accepts a connection or a stream;
+Spec: docs/spec/swarm.md ("Hardening"). py-libp2p asks a "resource manager" before it accepts a connection or a stream;
 this is one, with the few methods it calls. Left alone, it took 2,505 idle streams and 235 identities from one address.
 """
 

@@ -1,6 +1,6 @@
 """The transport over TCP: py-libp2p with Noise, Yamux and GossipSub, restricted and hardened.
 
-Spec: docs/spec/network.md ("libp2p"). Streams carry frames under their own deadlines and limits; a peer is its Ed25519
+Spec: docs/spec/swarm.md ("libp2p"). Streams carry frames under their own deadlines and limits; a peer is its Ed25519
 key, proven by the Noise handshake (nothing weaker is offered). The library is imported when a transport is opened.
 """
 

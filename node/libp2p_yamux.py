@@ -1,6 +1,6 @@
 """Yamux as this node runs it: bounded memory, patient writers, and writes that a cancelled caller cannot tear.
 
-Spec: docs/spec/network.md ("Hardening"). Built on private parts of py-libp2p 0.8.1, which does not enforce the receive
+Spec: docs/spec/swarm.md ("Hardening"). Built on private parts of py-libp2p 0.8.1, which does not enforce the receive
 window, resets a stream after 5 s without window, and leaves half a frame on the wire when a write is cancelled. Here
 whoever sends more than it may loses its connection; a writer waits STALL_S; one task for each connection writes frames.
 """

@@ -1,6 +1,6 @@
 """Proof that a log's signer forked it: two signed checkpoints of which neither tree extends the other.
 
-Spec: docs/spec/log.md ("Fork proof"). Beside the two notes it holds the root that the newer tree had at the older one's
+Spec: docs/spec/swarm.md ("Fork proof"). Beside the two notes it holds the root that the newer tree had at the older one's
 size, with the RFC 6962 proof for that: another root than the older note's. Anyone checks it with the signer's key alone.
 """
 

@@ -1,7 +1,7 @@
 """Serves the log to peers from this node's own copy: `/gonode/log/1`.
 
-Spec: docs/spec/log.md ("Exchange"). Requests and answers are canonical maps: the newest head; entries from an index on,
-with the proof that the tree up to them is a prefix of a head's; the root that a smaller tree had. All are bounded.
+Spec: docs/spec/swarm.md ("Log exchange"). Calls answer with the newest head; with entries from an index on and
+the proof that the tree up to them is a prefix of a head's; the root that a smaller tree had. All are bounded.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Which peers a node knows and holds links to.
 
-Spec: docs/spec/network.md ("Links"). `PeerTable` remembers addresses with how they fared; `Links` holds up to four
+Spec: docs/spec/swarm.md ("Links"). `PeerTable` remembers addresses with how they fared; `Links` holds up to four
 connections, dials one address at a time, waits longer after each failure, asks linked peers for addresses now and then
 (`/gonode/peers/1`), and drops a link that twice does not answer: a stopped peer never fails by itself.
 """

@@ -21,7 +21,7 @@ from node.libp2p_transport import MESHSUB, Libp2pTransport, open_libp2p
 from node.libp2p_yamux import MAX_STREAM_BUFFER
 from node.transport import PeerGone, TransportError, Unreachable, address_key, peer_id
 from protocol.ed25519 import SecretKey
-from tests.node.victim import BAD_TOPIC, ECHO, GOOD_TOPIC, IDLE, LATE, RAISE, STATUS
+from tests.node.victim import BAD_TOPIC, ECHO, GOOD_TOPIC, IDLE, LATE, LATE_FRAMES, RAISE, STATUS
 
 PORT_OF_NOBODY = 1
 
@@ -178,9 +178,10 @@ async def test_frame_that_is_too_long(victim: Victim) -> None:
 async def test_reader_that_stalls_gets_all_in_the_end(victim: Victim) -> None:
     async with peer_of(victim) as honest:
         stream = await honest.open(victim.key, LATE)
-        frame = os.urandom(1_900_000)
-        await stream.send(frame)
-        assert await stream.receive() == frame
+        for number in range(LATE_FRAMES):  # more than the largest window
+            await stream.send(b"%010d" % number + bytes(1_900_000))
+        for number in range(LATE_FRAMES):
+            assert await stream.receive() == b"%010d" % number
         await stream.close()
 
 
@@ -260,8 +261,10 @@ async def test_addresses_have_a_quota_and_get_it_back(small_victim: Victim) -> N
         assert await call(honest, small_victim.key, ECHO, b"x") == b"x"
         nursery.cancel_scope.cancel()
     await trio.sleep(0.5)
+    before = (await small_victim.check())["tasks"]
     for _ in range(14):  # more than all the connections that the library would take in its whole life
-        await small_victim.check()
+        after = (await small_victim.check())["tasks"]
+    assert after < before + 10
 
 
 async def test_negotiation_is_bounded(victim: Victim) -> None:

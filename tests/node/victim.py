@@ -18,6 +18,7 @@ from protocol.ed25519 import SecretKey
 ECHO, RAISE, IDLE, LATE, STATUS = (f"/gonode/{name}/1" for name in ("echo", "raise", "idle", "late", "status"))
 GOOD_TOPIC, BAD_TOPIC = "good", "bad"
 LATE_S = 6.0
+LATE_FRAMES = 12
 
 
 async def main(limits: Limits) -> None:
@@ -38,12 +39,16 @@ async def main(limits: Limits) -> None:
 
     async def late(stream: Stream) -> None:
         await trio.sleep(LATE_S)
-        await stream.send(await stream.receive())
+        for _ in range(LATE_FRAMES):
+            await stream.send((await stream.receive())[:10])
 
     async def status(peer: bytes, request: bytes) -> bytes:
+        tasks = trio.lowlevel.current_statistics().tasks_living
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         faults = dict(transport.faults())
-        return json.dumps({"resident": pages * 4096, "faults": faults, "heard": heard, "idle": idle}).encode()
+        return json.dumps(
+            {"resident": pages * 4096, "faults": faults, "heard": heard, "idle": idle, "tasks": tasks}
+        ).encode()
 
     async def hear(source: bytes, data: bytes) -> None:
         heard.append(data.decode())
