@@ -1,7 +1,8 @@
 """The exchange of blobs: `/gonode/blob/1` serves chunks, `fetch` takes them from several peers at once.
 
 Spec: docs/spec/swarm.md ("Blob exchange"). One call answers with a blob's chunk list, another with one chunk. Each
-chunk is checked when it arrives and kept on disk, so a fetch goes on where it stopped. A peer that gives wrong bytes is dropped and not asked again; the others finish.
+chunk is checked when it arrives and kept on disk, so a fetch goes on where it stopped. A peer that gives wrong bytes is
+dropped and not asked again; the others finish.
 """
 
 import logging
