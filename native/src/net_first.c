@@ -101,9 +101,9 @@ static void put_body(writer *w, int32_t blocks, int32_t c) {
   put_logit(w, 2 * k, 4); /* policy_pass */
   put_u8_conv(w, c, k);   /* value_conv */
   put_layer(w, 3 * k, h, scaled(2004, 256, 0, 3 * k));
-  put_logit(w, h, 623);   /* value */
-  put_logit(w, h, 2491);  /* score_mean */
-  put_logit(w, h, 2491);  /* score_spread */
+  put_logit(w, h, 62);    /* value */
+  put_logit(w, h, 125);   /* score_mean */
+  put_logit(w, h, 125);   /* score_spread */
   put_logit(w, k, 623);   /* ownership */
 }
 
