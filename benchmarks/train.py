@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks._games import Subject, play_for, show
 from native.network import Kernel
 from native.search import Player
-from node.manifest_file import load_manifest
+from node.founding.manifest_file import load_manifest
 from protocol.manifest import Manifest
 from trainer.draws import Sampler
 from trainer.learner import Learner

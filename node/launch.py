@@ -11,18 +11,18 @@ from random import Random
 
 import trio
 
-from node.blob_service import BlobService
-from node.blob_store import BlobStore
+from node.disk.blob_store import BlobStore
+from node.disk.home import Home
+from node.disk.lockfile import locked
+from node.disk.store import Store
 from node.events import Events
-from node.gossip import Gossip
-from node.home import Home
-from node.lockfile import locked
-from node.logsync import LogFollower, LogService, replay_log
 from node.member import Member
-from node.peers import Links, PeerTable
-from node.reach import RemoteReach
-from node.store import Store
-from node.transport import Transport
+from node.peering.blob_service import BlobService
+from node.peering.gossip import Gossip
+from node.peering.log_follower import LogFollower, LogService, replay_log
+from node.peering.peers import Links, PeerTable
+from node.peering.reach import RemoteReach
+from node.peering.transport import Transport
 from protocol.ed25519 import SecretKey
 from protocol.entries import Entry
 from protocol.ticket import Ticket

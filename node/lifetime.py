@@ -12,8 +12,8 @@ from typing import Any
 import trio
 
 from node.control import serve_control
+from node.disk.home import Home
 from node.events import Events
-from node.home import Home
 
 SUPERVISOR_VARIABLE = "GONODE_SUPERVISOR"
 DONE = 0

@@ -19,10 +19,10 @@ from typing import Any
 import trio
 
 from node.control import ControlError, ask
-from node.founding import found_run
-from node.home import Home
-from node.invites import make_invite
-from node.keyring import load_or_create_key
+from node.disk.home import Home
+from node.disk.keyring import load_or_create_key
+from node.founding.founding import found_run
+from node.founding.invites import make_invite
 from node.lifetime import SUPERVISOR_VARIABLE
 
 LOOPBACK = "/ip4/127.0.0.1/tcp/0"

@@ -14,16 +14,16 @@ from typing import TypeVar
 import trio
 
 from native.search import Player
-from node.blob_service import BlobService
-from node.blob_store import BlobStore
+from node.disk.blob_store import BlobStore
+from node.disk.home import Home
+from node.disk.store import Head, Store
 from node.events import Events
-from node.home import Home
-from node.logsync import LogFollower
 from node.networks import Networks
-from node.post import Post, Posted
-from node.reach import Reach
-from node.store import Head, Store
-from node.transport import Transport, Unreachable
+from node.peering.blob_service import BlobService
+from node.peering.log_follower import LogFollower
+from node.peering.post import Post, Posted
+from node.peering.reach import Reach
+from node.peering.transport import Transport, Unreachable
 from protocol.gate import GateAssignment
 from verification.faults import LogFault
 from verification.releases import ReleaseInfo

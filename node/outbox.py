@@ -7,11 +7,10 @@ from collections.abc import Callable
 
 import trio
 
-from node.call import CallRefused
 from node.member import Member
-from node.post import Post
-from node.store import OutboxItem
-from node.transport import TransportError
+from node.peering.call import CallRefused
+from node.peering.post import Post
+from node.peering.transport import TransportError
 from protocol.envelope import Envelope
 
 BATCH = "batch"
@@ -49,7 +48,7 @@ class Outbox:
         self._added.set()
 
     def __len__(self) -> int:
-        return sum(len(self._member.store.outbox(kind)) for kind in KINDS)
+        return len(self._member.store.waiting())
 
     async def until_empty(self) -> None:
         """Returns once everything was answered."""
@@ -82,7 +81,8 @@ class Outbox:
 
     async def _send_all(self) -> None:
         """Sends everything in the order in which it was put: a verdict before the opening of its traces."""
-        while (item := self._first()) is not None:
+        while waiting := self._member.store.waiting():
+            item = waiting[0]
             index: int | None = None
             try:
                 posted = await self._member.post(Post.parse(item.payload))
@@ -96,7 +96,3 @@ class Outbox:
             self._member.store.drop_outbox(item.kind, item.key)
             if self._answered is not None:
                 self._answered(item.kind, item.key, index)
-
-    def _first(self) -> OutboxItem | None:
-        waiting = (item for kind in KINDS for item in self._member.store.outbox(kind))
-        return min(waiting, key=lambda item: item.number, default=None)

@@ -1,21 +1,21 @@
 """Which errors are the user's or the world's: each has one clear sentence and an exit status, never a traceback."""
 
 from native.errors import EngineError
-from node.auditing import AuditInputError
+from node.audits.folder_audit import AuditInputError
+from node.contributor.registrar import RegistrationRefused
 from node.control import ControlError
-from node.founding import FoundingError
-from node.home import HomeError
-from node.invites import InviteError
-from node.keyring import KeyringError
-from node.listening import ListenError
-from node.lockfile import DirectoryInUse
-from node.logsync import LogUnbelievable
-from node.manifest_file import ManifestFileError
+from node.disk.home import HomeError
+from node.disk.keyring import KeyringError
+from node.disk.lockfile import DirectoryInUse
+from node.disk.store import StoreError
+from node.founding.founding import FoundingError
+from node.founding.invites import InviteError
+from node.founding.listening import ListenError
+from node.founding.manifest_file import ManifestFileError
+from node.matches.opponent import OpponentError
 from node.networks import NetworkFault
-from node.opponent import OpponentError
-from node.registrar import RegistrationRefused
-from node.store import StoreError
-from node.transport import TransportError
+from node.peering.log_follower import LogUnbelievable
+from node.peering.transport import TransportError
 from protocol.errors import ProtocolError
 from verification.faults import LogFault
 

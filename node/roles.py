@@ -13,18 +13,18 @@ import trio
 
 from native.network import Kernel
 from native.search import selftest
-from node.contributor import Contributor
-from node.coordinating import open_coordinator
+from node.contributor.contributor import Contributor
+from node.coordinator.opening import open_coordinator
+from node.disk.home import Home, read_ticket
+from node.disk.keyring import load_or_create_key
 from node.engine import open_engine
 from node.events import EventPrinter
-from node.home import Home, read_ticket
-from node.invites import read_invite
-from node.keyring import load_or_create_key
+from node.founding.invites import read_invite
 from node.launch import open_member
 from node.lifetime import Lifetime
 from node.member import Member
 from node.status import status_of
-from node.verifier import Verifier
+from node.verifier.verifier import Verifier
 from protocol.ed25519 import SecretKey
 
 
@@ -42,7 +42,7 @@ class RoleOptions:
 
 @asynccontextmanager
 async def _member(options: RoleOptions, events: EventPrinter, secret: SecretKey) -> AsyncIterator[Member]:
-    from node.libp2p_transport import open_libp2p
+    from node.peering.libp2p_transport import open_libp2p
 
     ticket = read_ticket(options.ticket)
     options.home.store_ticket(ticket)

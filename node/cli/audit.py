@@ -34,9 +34,9 @@ def audit(
     as_json: bool,
 ) -> int:
     """Audit a release back to release 0: log, signatures, gate, window, games."""
-    from node.auditing import audit_home
+    from node.audits.folder_audit import audit_home
     from node.cli.roles import parse_kernel
-    from node.home import Home
+    from node.disk.home import Home
     from verification.audit import AuditOptions
 
     if (directory is None) == (ticket is None):
@@ -48,7 +48,7 @@ def audit(
     if directory is not None:
         found = audit_home(Home(directory), options, report)
     else:
-        from node.mirroring import audit_run
+        from node.audits.mirror import audit_run
 
         found = audit_run(ticket or "", options, report)
     if as_json:

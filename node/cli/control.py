@@ -44,7 +44,7 @@ def drain(directory: Path, as_json: bool) -> int:
 
 def _ask(directory: Path, command: str) -> dict[str, Any]:
     from node.control import ask
-    from node.home import Home
+    from node.disk.home import Home
 
     return ask(Home(directory).control, command)
 

@@ -9,8 +9,8 @@ import click
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 def invite(directory: Path) -> int:
     """Print a new invite, with which one key may register; DIRECTORY is the coordinator's."""
-    from node.home import Home
-    from node.invites import make_invite
+    from node.disk.home import Home
+    from node.founding.invites import make_invite
 
     click.echo(make_invite(Home(directory)))
     return 0
@@ -27,7 +27,7 @@ def root() -> None:
 def sign(directory: Path, verifiers: tuple[str, ...]) -> int:
     """Approve verifiers: sign the next root version, which the coordinator in DIRECTORY logs at its next start."""
     from node.cli.run import parse_key_request
-    from node.root_signing import sign_root
+    from node.founding.root_signing import sign_root
 
     root = sign_root(directory, [parse_key_request(text) for text in verifiers])
     click.echo(

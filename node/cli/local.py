@@ -56,8 +56,8 @@ def local(
 
 
 def _finish(network: "LocalNetwork", screen: "Screen", reached: bool, as_json: bool) -> int:
-    from node.auditing import audit_home
-    from node.ratings import release_ratings
+    from node.audits.folder_audit import audit_home
+    from node.matches.ratings import release_ratings
     from verification.audit import AuditOptions
 
     home = network.coordinator.home

@@ -10,8 +10,8 @@ from node.cli.main import NO
 
 if TYPE_CHECKING:
     from native.rules import Rules
-    from node.match import MatchResult
-    from node.opponent import Gallery, Opponent
+    from node.matches.match import MatchResult
+    from node.matches.opponent import Gallery, Opponent
 
 
 @click.command()
@@ -52,9 +52,9 @@ def match(
     from dataclasses import replace
 
     from node.cli.roles import parse_kernel
-    from node.home import Home
-    from node.match import MatchSettings, play_match
-    from node.opponent import Gallery
+    from node.disk.home import Home
+    from node.matches.match import MatchSettings, play_match
+    from node.matches.opponent import Gallery
     from verification.setup import engine_config, game_rules, gate_setup
 
     if games % 2:
@@ -82,7 +82,7 @@ def match(
 
 
 def _opponent(name: str, gallery: "Gallery", config: object, kernel: object) -> "Opponent":
-    from node.opponent import NetworkOpponent, RandomOpponent, load_network_file
+    from node.matches.opponent import NetworkOpponent, RandomOpponent, load_network_file
 
     if name == "random":
         return RandomOpponent()

@@ -16,7 +16,7 @@ def proof() -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def show(file: Path) -> int:
     """Say what the proof in FILE claims, without believing it."""
-    from node.proof_files import describe_proof, read_proof
+    from node.audits.proof_files import describe_proof, read_proof
 
     click.echo(describe_proof(read_proof(file)))
     return 0
@@ -31,8 +31,8 @@ def show(file: Path) -> int:
 @click.option("--kernel", help="scalar, avx2, vnni or neon; default: the fastest of this machine.")
 def check(file: Path, directory: Path | None, network: Path | None, kernel: str | None) -> int:
     """Check the proof in FILE: every signature, every inclusion, and one search."""
+    from node.audits.proof_files import check_proof_file
     from node.cli.roles import parse_kernel
-    from node.proof_files import check_proof_file
 
     holds, sentence = check_proof_file(file, directory, network, parse_kernel(kernel))
     click.echo(sentence)

@@ -63,7 +63,7 @@ def verify(
     """Verify and witness the run of TICKET, as one of its trusted members."""
     options = _options(ticket, directory, kernel, threads, listen, as_json)
     if request:
-        from node.keyring import load_or_create_key
+        from node.disk.keyring import load_or_create_key
 
         click.echo(load_or_create_key(options.home.key("verifier")).public.hex())
         return 0
@@ -82,7 +82,7 @@ def verify(
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def coordinate(directory: Path, kernel: str | None, threads: int, listen: str | None, as_json: bool) -> int:
     """Coordinate the run in DIRECTORY, made by `gonode run init`."""
-    from node.home import Home
+    from node.disk.home import Home
     from node.roles import run_coordinator
 
     return run_coordinator(Home(directory), parse_kernel(kernel), threads, as_json, listen)
@@ -93,7 +93,7 @@ def _options(
 ) -> Any:
     import os
 
-    from node.home import Home, read_ticket
+    from node.disk.home import Home, read_ticket
     from node.roles import RoleOptions
 
     run = read_ticket(ticket).run.hex()

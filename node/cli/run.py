@@ -24,7 +24,7 @@ def run() -> None:
 )
 def init(directory: Path, source: Path | None, verifiers: tuple[str, ...], address: str) -> None:
     """Make keys, root and manifest in DIRECTORY and print the run's ticket."""
-    from node.founding import describe, found_run
+    from node.founding.founding import describe, found_run
 
     run = found_run(directory, source, [parse_key_request(text) for text in verifiers], address)
     click.echo(describe(run), err=True)
@@ -33,7 +33,7 @@ def init(directory: Path, source: Path | None, verifiers: tuple[str, ...], addre
 
 def parse_key_request(text: str) -> bytes:
     """The key in a verifier's request: 64 hexadecimal digits."""
-    from node.founding import FoundingError
+    from node.founding.founding import FoundingError
 
     try:
         key = bytes.fromhex(text)

@@ -1,0 +1,1 @@
+"""Audits of a folder or a run, copies of a run, and fraud proofs as files."""

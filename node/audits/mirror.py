@@ -1,0 +1,70 @@
+"""A verifiable copy of a run, made from its peers: the log up to its newest cosigned head, and every blob that it names.
+
+Spec: `docs/spec/layout.md`. The copy believes no peer: entries hang on the coordinator's signature and the witnesses',
+blobs on their digests.
+"""
+
+import logging
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import trio
+
+from node.audits.folder_audit import audit_home
+from node.disk.home import Home, read_ticket
+from node.disk.keyring import load_or_create_key
+from node.disk.publisher import Publisher
+from node.events import silent
+from node.launch import open_member
+from node.member import Member
+from node.peering.transport import Unreachable
+from node.verifier.accuser import cosigned_note
+from protocol.checkpoint import SignedNote
+from verification.audit import AuditOptions, AuditReport, Check
+from verification.audit_files import known_blobs
+
+FIND_WITHIN_S = 30
+BLOB_WITHIN_S = 120
+MAX_BLOB_BYTES = 1 << 26
+AT_ONCE = 4
+
+log = logging.getLogger("gonode")
+
+
+def audit_run(ticket: str, options: AuditOptions, report: Callable[[Check], None] | None) -> AuditReport:
+    """Copies the run of a ticket to a temporary folder and audits it there."""
+    with tempfile.TemporaryDirectory(prefix="gonode-audit-") as folder:
+        home = Home(Path(folder))
+        trio.run(mirror_run, ticket, home)
+        return audit_home(home, options, report)
+
+
+async def mirror_run(ticket: str, home: Home) -> None:
+    """Makes `home`'s public folder a copy of the run as its newest cosigned head shows it; raises Unreachable."""
+    from node.peering.libp2p_transport import open_libp2p
+
+    parsed = read_ticket(ticket)
+    home.store_ticket(parsed)
+    secret = load_or_create_key(home.key("host"))
+    with trio.move_on_after(FIND_WITHIN_S) as looking:
+        async with open_member(home, parsed, secret, open_libp2p, silent, "/ip4/127.0.0.1/tcp/0") as member:
+            note = await member.until(lambda: cosigned_note(member, 1))
+            looking.deadline = float("inf")
+            await _copy(member, SignedNote.parse(note))
+    if looking.cancelled_caught:
+        raise Unreachable(f"No peer of this run showed a cosigned log within {FIND_WITHIN_S} s.")
+
+
+async def _copy(member: Member, note: SignedNote) -> None:
+    publisher = Publisher(member.state, member.store, member.home.public)
+    slots = trio.Semaphore(AT_ONCE)
+
+    async def fetch(digest: bytes) -> None:
+        async with slots:
+            await member.blobs.fetch(digest, member.reach.peers(), MAX_BLOB_BYTES, BLOB_WITHIN_S)
+
+    async with trio.open_nursery() as nursery:
+        for digest in sorted(known_blobs(member.state)):
+            nursery.start_soon(fetch, digest)
+    publisher.publish(note)

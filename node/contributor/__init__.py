@@ -1,0 +1,1 @@
+"""The contributor: registers, plays, signs batches."""

@@ -1,0 +1,179 @@
+"""The contributor: plays the games that its seeds give, signs them as batches, keeps each until its receipt.
+
+Spec: `docs/spec/batch.md`, `docs/spec/registration.md`. Invariants: a finished game is on disk before the next thing
+happens; counters are contiguous; a batch leaves the outbox only with a receipt or a refusal that names why; gate games
+come first.
+"""
+
+import trio
+
+from native.network import Kernel
+from native.search import Player
+from node.contributor.registrar import register
+from node.disk.store import Series
+from node.engine import Engine
+from node.gate_player import GatePlayer
+from node.member import Member
+from node.outbox import BATCH, Outbox
+from protocol.batch import batch_root, encode_batch, parse_batch
+from protocol.compress import compress
+from protocol.ed25519 import SecretKey
+from protocol.header import BatchHeader
+from verification.releases import ReleaseInfo
+from verification.setup import selfplay_job
+
+
+class Contributor:
+    """One contributing node; `run` returns when a drain is complete."""
+
+    def __init__(
+        self,
+        member: Member,
+        secret: SecretKey,
+        engine: Engine,
+        kernel: Kernel,
+        in_flight: int,
+        invite: bytes,
+        name: str,
+    ) -> None:
+        self._member = member
+        self._secret = secret
+        self._engine = engine
+        self._kernel = kernel
+        self._in_flight = in_flight
+        self._invite = invite
+        self._name = name
+        self.outbox = Outbox(member)
+        self._gate = GatePlayer(member, secret, engine, self.outbox)
+        self._draining = trio.Event()
+        self.games = 0
+        self.plies = 0
+
+    def drain(self) -> None:
+        """Finish the games in flight, send what is complete, then let `run` return."""
+        self._draining.set()
+        self._member.wake()
+
+    async def run(self) -> None:
+        """Registers if need be and plays until drained."""
+        await register(self._member, self._secret, self._invite, self._name)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.outbox.run)
+            nursery.start_soon(self._gate.run)
+            await self._play()
+            await self.outbox.until_empty()
+            nursery.cancel_scope.cancel()
+
+    async def _play(self) -> None:
+        member = self._member
+        while not self._draining.is_set():
+            release = member.state.release
+            self._close_old_series(release)
+            player = await member.player_of(release)
+            await self._play_release(release, player)
+
+    def _close_old_series(self, release: ReleaseInfo) -> None:
+        """Sends the final batch of the release before this one, should a kill have kept it from being made."""
+        previous = self._member.state.previous_release
+        if previous is not None and previous.id != release.id and self._member.store.games(previous.id):
+            self._pack(previous, final=True)
+
+    async def _play_release(self, release: ReleaseInfo, player: Player) -> None:
+        """Plays under one release until another is there; then closes the series with a final batch."""
+        member = self._member
+        key = self._secret.public
+        series = member.store.series(release.id)
+        first = max(series.counter, member.state.next_counter(key, release.id))
+        if first > series.counter:
+            member.store.put_series(Series(release.id, first, series.ended))
+        kept = {counter for counter, _ in member.store.games(release.id)}
+        self._pack(release, final=False)
+        slots = trio.Semaphore(self._in_flight)
+        member.events("playing", f"Playing with release {release.name}.", release=release.name, counter=first)
+        async with trio.open_nursery() as games:
+            counter = first
+            while not self._draining.is_set() and member.state.release.id == release.id:
+                if counter not in kept:
+                    await slots.acquire()
+                    if member.state.release.id == release.id and not self._draining.is_set():
+                        games.start_soon(self._play_one, release, player, counter, slots)
+                counter += 1
+        if member.state.release.id != release.id:
+            self._pack(release, final=True)
+
+    async def _play_one(self, release: ReleaseInfo, player: Player, counter: int, slots: trio.Semaphore) -> None:
+        member = self._member
+        try:
+            await self._gate.idle()
+            job = selfplay_job(member.state, release, self._secret.public, counter, player)
+            done = await self._engine.play(job)
+        finally:
+            slots.release()
+        if not done.is_ok:
+            return
+        member.store.put_game(release.id, counter, done.block)
+        self.games += 1
+        self.plies += done.plies
+        member.events("game", f"Game {counter} finished after {done.plies} plies.", counter=counter, plies=done.plies)
+        self._pack(release, final=False)
+
+    def _pack(self, release: ReleaseInfo, final: bool) -> None:
+        """Makes batches of the contiguous finished games; a final one holds whatever is left, also nothing."""
+        member = self._member
+        per_batch = member.state.manifest.admission.games_per_batch
+        while True:
+            series = member.store.series(release.id)
+            if series.ended:
+                return
+            blocks = _contiguous(member.store.games(release.id), series.counter)
+            last = final and len(blocks) < per_batch
+            if len(blocks) < per_batch and not last:
+                return
+            self._seal(release, series.counter, blocks if last else blocks[:per_batch], last)
+            if last:
+                return
+
+    def _seal(self, release: ReleaseInfo, first: int, blocks: list[bytes], final: bool) -> None:
+        member = self._member
+        state = member.state
+        raw = encode_batch(blocks)
+        batch = parse_batch(raw)
+        blob = compress(raw)
+        registration = state.registry.find(self._secret.public)
+        assert registration is not None
+        config = state.release_manifest(release).selfplay
+        header = BatchHeader(
+            run=state.run,
+            manifest=release.manifest,
+            config=config.digest(),
+            semantics=config.semantics,
+            release=release.id,
+            peer=self._secret.public,
+            registration=registration.index,
+            first_counter=first,
+            games=len(blocks),
+            plies=batch.plies,
+            batch_root=batch_root(batch),
+            blob_digest=member.blob_store.put(blob),
+            blob_len=len(blob),
+            raw_len=len(raw),
+            final=final,
+            fill_for=b"",
+            build=member.build,
+            kernel=self._kernel.name.lower(),
+            cpu=member.cpu,
+        )
+        envelope = header.seal(self._secret)
+        with member.store.transaction():
+            self.outbox.put(BATCH, envelope.digest, envelope)
+            member.store.put_series(Series(release.id, first + len(blocks), final))
+            member.store.drop_games(release.id, first + len(blocks))
+
+
+def _contiguous(games: list[tuple[int, bytes]], start: int) -> list[bytes]:
+    blocks: list[bytes] = []
+    for counter, block in games:
+        if counter != start + len(blocks):
+            break
+        blocks.append(block)
+    return blocks

@@ -1,0 +1,50 @@
+"""Entering a run: posts the registration once, and waits until the log and a beacon have given this key its join nonce.
+
+Spec: `docs/spec/registration.md`.
+"""
+
+import trio
+
+from node.member import Member
+from node.peering.call import CallRefused
+from node.peering.post import Post
+from node.peering.transport import TransportError
+from protocol.ed25519 import SecretKey
+from protocol.registration import Registration
+
+
+class RegistrationRefused(Exception):
+    """One sentence: why the coordinator does not register this key."""
+
+
+async def register(member: Member, secret: SecretKey, invite: bytes, name: str) -> None:
+    """Returns once `secret`'s key is registered and has its join nonce; raises RegistrationRefused."""
+    retry_s = 1.0
+    while member.state.registry.find(secret.public) is None:
+        head = await member.until(member.newest_head)
+        if not invite:
+            raise RegistrationRefused(
+                "This key is not registered, and no invite was given: ask for one (--invite FILE)."
+            )
+        record = Registration(
+            run=member.state.run,
+            peer=secret.public,
+            name=name,
+            recovery_hash=b"",
+            log_size=head.size,
+            root_hash=head.root,
+            invite=invite,
+            stamp=0,
+        )
+        try:
+            posted = await member.post(Post(record.seal(secret).encode(), b""))
+            await member.until_size(posted.index + 1)
+        except CallRefused as refusal:
+            if member.state.registry.find(secret.public) is None:
+                raise RegistrationRefused(f"The coordinator does not register this key: {refusal}") from None
+        except TransportError as error:
+            member.events("waiting", f"Cannot register yet: {error} Next try in {retry_s:.0f} s.")
+            await trio.sleep(member.jitter(retry_s))
+            retry_s = min(300.0, retry_s * 1.6)
+    await member.until(lambda: member.state.join_nonce(secret.public))
+    member.events("registered", f"Joined run {member.state.manifest.name} as {name} ({secret.public.hex()[:8]}).")

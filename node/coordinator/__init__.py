@@ -1,0 +1,1 @@
+"""The coordinator: takes posts, decides, trains, gates, releases, and keeps the log."""

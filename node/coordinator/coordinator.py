@@ -1,0 +1,130 @@
+"""The coordinator: takes what contributors and verifiers post, decides, trains, gates, releases, and keeps the log.
+
+Everything it does is in the log, and what it may log is decided by `verification.state`; so it is one process that may be
+killed at any moment and started again.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import trio
+
+from node.coordinator.adjudicator import Adjudicator
+from node.coordinator.gatekeeper import Gatekeeper
+from node.coordinator.intake import Intake
+from node.coordinator.log_writer import LogWriter
+from node.coordinator.trainer_process import Train, TrainingFailed
+from node.coordinator.training_cycle import TrainingCycle
+from node.engine import Engine
+from node.gate_player import GatePlayer
+from node.member import Member
+from node.outbox import Outbox
+from node.peering.call import serve_calls
+from node.peering.post import COSIGN_PROTOCOL, POST_PROTOCOL
+from node.status import status_of
+from protocol.ed25519 import SecretKey
+from protocol.receipt import Tick
+from verification.cycles import WindowInfo
+
+CHECKPOINT_EVERY_S = 1.0
+TRAIN_AGAIN_S = 60
+
+
+class Coordinator:
+    """The one coordinating node of a run."""
+
+    def __init__(
+        self,
+        member: Member,
+        secret: SecretKey,
+        log: LogWriter,
+        engine: Engine,
+        announce: Callable[[bytes], None],
+        train: Train,
+    ) -> None:
+        self._member = member
+        self._secret = secret
+        self._log = log
+        self._announce = announce
+        self.intake = Intake(member, secret, log)
+        self._adjudicator = Adjudicator(member, secret, log)
+        self._cycle = TrainingCycle(member, secret, log, train)
+        self._gatekeeper = Gatekeeper(member, secret, log)
+        self._outbox = Outbox(member)
+        self._player = GatePlayer(member, secret, engine, self._outbox)
+        self._working = trio.CancelScope()
+        self.doing = "starting"
+
+    def quiesce(self) -> None:
+        """Begin nothing new: stop training and the own player, but keep taking posts, deciding and signing heads."""
+        self._working.cancel()
+        self.doing = "quiet"
+
+    async def run(self) -> None:
+        """Coordinates until cancelled."""
+        serve_calls(self._member.transport, POST_PROTOCOL, self.intake.call)
+        serve_calls(self._member.transport, COSIGN_PROTOCOL, self.intake.cosigning)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._pulse)
+            nursery.start_soon(self._outbox.run)
+            with self._working:
+                async with trio.open_nursery() as work:
+                    work.start_soon(self._learn)
+                    work.start_soon(self._player.run)
+            await trio.sleep_forever()
+
+    async def _pulse(self) -> None:
+        """Once a second: decisions, a tick if nothing else came, a signed head."""
+        while True:
+            if self._adjudicator.decide():
+                self._member.wake()
+            if self._log.idle_s >= self._member.state.manifest.admission.tick_s:
+                self._log.append(self._tick().seal(self._secret))
+            if self._log.sign_head():
+                self._announce(self._log.newest_note)
+            await trio.sleep(CHECKPOINT_EVERY_S)
+
+    def _tick(self) -> Tick:
+        return Tick(self._member.state.run, self._member.state.size, int(self._member.clock()))
+
+    async def _learn(self) -> None:
+        """Trains and gates, cycle after cycle, from wherever the log says that the run is."""
+        state = self._member.state
+        while True:
+            if state.gates.open is not None:
+                self.doing = "gating"
+                await self._gatekeeper.decide()
+            elif (release := state.due_release(self._member.build)) is not None:
+                self._gatekeeper.release(release)
+            elif (committed := state.untrained_window) is not None:
+                self.doing = "training"
+                await self._train(committed)
+            elif (due := state.due_window()) is not None:
+                self._cycle.commit(due.record)
+            else:
+                self.doing = f"waiting for {state.cycles.rows_missing()} more plies"
+                await self._member.change_within(1.0)
+
+    async def _train(self, window: WindowInfo) -> None:
+        try:
+            await self._cycle.train(window)
+        except TrainingFailed as failure:
+            self._member.events("training-failed", f"{failure} Next try in {TRAIN_AGAIN_S} s.")
+            await trio.sleep(TRAIN_AGAIN_S)
+
+    def status(self) -> dict[str, Any]:
+        """What `gonode status` says of a coordinator."""
+        state = self._member.state
+        return status_of(
+            self._member,
+            "coordinator",
+            self._secret.public,
+            self._outbox,
+            doing=self.doing,
+            training=self._cycle.progress,
+            faults=[fault.reason for fault in state.faults],
+            releases=[
+                {"name": info.name, "number": info.number, "steps": info.steps} for info in state.releases.all[1:]
+            ],
+            gate=None if state.gates.open is None else state.gates.open.decision.pairs,
+        )

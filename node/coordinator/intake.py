@@ -1,0 +1,125 @@
+"""What the coordinator does with posts: checks, mirrors the blob behind them, logs them once, answers with a receipt.
+
+Spec: `docs/spec/network.md` ("Post"). A blob is here before its header is logged, so a batch that is in the log can be
+verified whatever becomes of its contributor. A repeated post gets the first one's answer.
+"""
+
+import trio
+
+from native.network import Kernel
+from node.coordinator.log_writer import LogWriter
+from node.member import Member
+from node.peering.call import CallRefused
+from node.peering.post import Cosigning, Post, Posted
+from protocol.ed25519 import SecretKey
+from protocol.entries import parse_entry
+from protocol.envelope import Envelope
+from protocol.epoch import EpochHash, EpochReveal
+from protocol.errors import ProtocolError
+from protocol.gate import GateResult
+from protocol.header import BatchHeader
+from protocol.merkle import leaf_hash
+from protocol.proof import Ban
+from protocol.receipt import Receipt
+from protocol.record import Record
+from protocol.registration import Registration
+from protocol.verdict import TraceOpening, Verdict
+from verification.faults import LogFault
+from verification.proof import NetworkMissing, check_proof
+
+POSTABLE = (Registration, BatchHeader, EpochHash, EpochReveal, Verdict, TraceOpening, GateResult)
+FETCH_WITHIN_S = 30
+RECEIPTED = (BatchHeader, GateResult)
+
+
+class Intake:
+    """Serves posts and cosignings."""
+
+    def __init__(self, member: Member, secret: SecretKey, log: LogWriter) -> None:
+        self._member = member
+        self._secret = secret
+        self._log = log
+        self._lock = trio.Lock()
+
+    async def cosigning(self, peer: bytes, request: bytes) -> bytes:
+        """Takes a witness's cosignature; answers with nothing."""
+        cosigning = Cosigning.parse(request)
+        self._log.add_cosignature(cosigning.witness, cosigning.size, cosigning.line, Envelope.parse(cosigning.share))
+        self._member.wake()
+        return b""
+
+    async def call(self, peer: bytes, request: bytes) -> bytes:
+        """Takes a post of `peer`; the answer is a `Posted`. Raises CallRefused with the reason."""
+        return (await self.post(Post.parse(request), peer)).encode()
+
+    async def post(self, post: Post, peer: bytes | None = None) -> Posted:
+        """Logs what is posted, unless it is logged already; `peer` is asked first for the blob."""
+        entry = parse_entry(post.envelope)
+        if not isinstance(entry.record, POSTABLE):
+            raise CallRefused(f"Only the coordinator logs a {entry.record.NAME}.")
+        known = self._member.store.get(f"posted/{leaf_hash(post.envelope).hex()}")
+        if known is None:
+            self._refuse_early(post.envelope)
+            await self._mirror(entry.record, peer)
+            async with self._lock:
+                known = self._member.store.get(f"posted/{leaf_hash(post.envelope).hex()}") or self._append(
+                    entry.envelope
+                )
+            if isinstance(entry.record, Verdict) and post.proof:
+                await self._ban(post.proof)
+        index = int.from_bytes(known, "big")
+        receipt = self._receipt(entry.envelope.digest, index) if isinstance(entry.record, RECEIPTED) else b""
+        return Posted(index, receipt)
+
+    def _append(self, envelope: Envelope) -> bytes:
+        data = envelope.encode()
+        try:
+            with self._member.store.transaction():
+                index = self._log.append(envelope)
+                self._member.store.put(f"posted/{leaf_hash(data).hex()}", index.to_bytes(8, "big"))
+        except LogFault as fault:
+            raise CallRefused(fault.reason) from None
+        self._member.wake()
+        return index.to_bytes(8, "big")
+
+    def _refuse_early(self, data: bytes) -> None:
+        """Nothing is fetched for what could not be logged anyway."""
+        try:
+            self._member.state.check(data)
+        except LogFault as fault:
+            raise CallRefused(fault.reason) from None
+
+    async def _mirror(self, record: Record, peer: bytes | None) -> None:
+        """Has the blob that an entry names on this disk; a transport error tells the poster to come again."""
+        if isinstance(record, BatchHeader | GateResult):
+            length = record.blob_len
+        elif isinstance(record, TraceOpening):
+            length = 32 * record.plies
+        else:
+            return
+        peers = [key for key in self._member.transport.peers() if key != peer]
+        first = [peer] if peer is not None else []
+        await self._member.blobs.fetch(record.blob_digest, [*first, *peers], length, FETCH_WITHIN_S)
+
+    def _receipt(self, subject: bytes, index: int) -> bytes:
+        state = self._member.state
+        receipt = Receipt(state.run, subject, index, state.size, state.tree.inclusion_proof(index, state.size))
+        return receipt.seal(self._secret).encode()
+
+    async def _ban(self, proof: bytes) -> None:
+        """Repeats a proof with the scalar kernel and bans whom it convicts."""
+        state = self._member.state
+        try:
+            finding = await trio.to_thread.run_sync(check_proof, proof, state.run, self._network_of, Kernel.SCALAR)
+        except (ProtocolError, NetworkMissing) as error:
+            self._member.events("proof-fails", f"A verifier's proof does not hold: {error}")
+            return
+        if not state.is_banned(finding.subject):
+            self._log.append(Ban(state.run, finding.subject, proof).seal(self._secret))
+            self._member.wake()
+            self._member.events("ban", f"Banned {finding.subject.hex()[:8]}: {finding.sentence}")
+
+    def _network_of(self, digest: bytes) -> bytes | None:
+        """A release's network file by its SHA-256."""
+        blobs = (each.network_blob for each in self._member.state.releases.all if each.network == digest)
+        return next((data for blob in blobs if (data := self._member.blob_store.get(blob)) is not None), None)

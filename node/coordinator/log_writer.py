@@ -1,0 +1,164 @@
+"""The coordinator's pen: the only place where the log grows.
+
+Spec: `docs/spec/log.md`. Invariants: nothing is appended that `verification.state` refuses; an entry is on disk before
+anybody hears of it; heads only grow; the public folder shows a head only once enough witnesses cosigned it, together with
+exactly its tiles.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from node.disk.publisher import Publisher
+from node.disk.store import Head, Store
+from protocol import checkpoint
+from protocol.checkpoint import Checkpoint, NoteSignature, SignedNote
+from protocol.codec import Value, decode, encode
+from protocol.ed25519 import SecretKey
+from protocol.envelope import Envelope
+from protocol.epoch import Share, ShareSet
+from protocol.errors import BadProof, WrongSigner
+from protocol.root import VERIFIER
+from protocol.seeds import log_origin
+from verification.state import LogState
+from verification.witness import witness_name
+
+SHARES_WITHIN_S = 3.0
+SHARES_KEY = "unlogged-shares"
+
+
+@dataclass(slots=True)
+class OpenHead:
+    """A signed head that still gathers cosignatures and beacon shares."""
+
+    head: Checkpoint
+    note: SignedNote
+    signed_s: float
+    shares: dict[bytes, bytes] = field(default_factory=dict)
+
+
+class LogWriter:
+    """Appends entries, signs heads, gathers cosignatures and shares, publishes tiles."""
+
+    def __init__(
+        self, state: LogState, store: Store, secret: SecretKey, public: Path, now: Callable[[], float]
+    ) -> None:
+        self._state = state
+        self._store = store
+        self._secret = secret
+        self._now = now
+        self._dirty = True
+        self._open: dict[int, OpenHead] = {}
+        self.publisher = Publisher(state, store, public)
+        self._last_append_s = now()
+        newest = store.newest_head()
+        self._newest = None if newest is None else newest.note
+        self._restore_shares()
+
+    @property
+    def idle_s(self) -> float:
+        """How long nothing was appended."""
+        return self._now() - self._last_append_s
+
+    @property
+    def newest_note(self) -> bytes:
+        """The newest signed head with the cosignatures it has; empty before the first."""
+        return self._newest or b""
+
+    def append(self, envelope: Envelope) -> int:
+        """Appends an entry and returns its index; raises LogFault or ProtocolError when it may not be logged."""
+        data = envelope.encode()
+        self._state.check(data)
+        index = self._state.size
+        self._store.append([data])
+        self._state.apply(data)
+        self._last_append_s = self._now()
+        self._dirty = self._dirty or envelope.type != ShareSet.payload_type()
+        return index
+
+    def sign_head(self) -> bool:
+        """Signs a new head if an entry other than a share set came since the last one; whether it did."""
+        self._log_due_shares()
+        if not self._dirty or not self._state.size:
+            return False
+        head = Checkpoint(log_origin(self._state.run), self._state.size, self._state.tree.root())
+        opened = self._open[head.size] = OpenHead(head, head.sign(self._secret), self._now())
+        self._keep(opened)
+        self._dirty = False
+        return True
+
+    def add_cosignature(self, witness: bytes, size: int, line: str, share: Envelope) -> None:
+        """Takes a witness's cosignature and beacon share for a head that this log signed.
+
+        They are on disk before this returns, for the witness cosigns nothing more until its share is logged. What was
+        taken before changes nothing. Raises ProtocolError when either does not hold for that head, or comes too late.
+        """
+        if self._state.beacons.has_share(witness, size):
+            return
+        if size <= self._state.beacons.last_size:
+            raise BadProof(f"The shares for the head of size {size} are logged already.")
+        opened = self._open.get(size) or self._reopen(size)
+        role = self._state.role_of(witness, self._state.size)
+        if role is None or role.role != VERIFIER:
+            raise WrongSigner("Only a verifier of this run may cosign.")
+        note = opened.note.with_signatures([NoteSignature.parse(line)])
+        checkpoint.verify_cosignature(note, witness, witness_name(witness))
+        part = Share.open(share, witness)
+        if (part.run, part.size, part.root_hash) != (self._state.run, size, opened.head.root_hash):
+            raise BadProof("The share is not for this head.")
+        opened.note = note
+        opened.shares[witness] = share.encode()
+        self._keep(opened)
+        self._save_shares()
+        if len(opened.shares) == len(self._state.verifiers(self._state.size)):
+            self._log_shares(opened)
+        if len(opened.note.signatures) > self._state.root.witness_threshold:
+            self.publisher.publish(opened.note)
+
+    def _reopen(self, size: int) -> OpenHead:
+        for head in self._store.heads(size, 1):
+            if head.size == size:
+                note = SignedNote.parse(head.note)
+                return self._open.setdefault(size, OpenHead(Checkpoint.parse(note.text), note, self._now()))
+        raise BadProof(f"This log never signed a head of size {size}.")
+
+    def _log_due_shares(self) -> None:
+        """Logs what came for heads that waited long enough for the rest; forgets old heads that nobody cosigned."""
+        for opened in list(self._open.values()):
+            if opened.head.size <= self._state.beacons.last_size:
+                del self._open[opened.head.size]
+            elif self._now() - opened.signed_s >= SHARES_WITHIN_S:
+                if opened.shares:
+                    self._log_shares(opened)
+                else:
+                    del self._open[opened.head.size]
+
+    def _log_shares(self, opened: OpenHead) -> None:
+        shares = tuple(opened.shares[key] for key in sorted(opened.shares))
+        share_set = ShareSet(
+            self._state.run, opened.head.size, opened.head.root_hash, self._state.beacons.covered, shares
+        )
+        self.append(share_set.seal(self._secret))
+        del self._open[opened.head.size]
+        self._save_shares()
+
+    def _save_shares(self) -> None:
+        waiting: list[Value] = [
+            [size, list(opened.shares.values())] for size, opened in self._open.items() if opened.shares
+        ]
+        self._store.put(SHARES_KEY, encode(waiting))
+
+    def _restore_shares(self) -> None:
+        """Takes up the shares that were not logged when the process ended."""
+        saved = decode(self._store.get(SHARES_KEY) or encode([]), 1 << 24)
+        for size, shares in saved:  # type: ignore[union-attr, misc]
+            if size <= self._state.beacons.last_size:  # type: ignore[operator]
+                continue
+            opened = self._reopen(size)  # type: ignore[arg-type]
+            for data in shares:  # type: ignore[union-attr]
+                envelope = Envelope.parse(data)  # type: ignore[arg-type]
+                opened.shares[envelope.signers[0]] = envelope.encode()
+
+    def _keep(self, opened: OpenHead) -> None:
+        self._newest = opened.note.encode()
+        self._store.put_head(Head(opened.head.size, opened.head.root_hash, self._newest))

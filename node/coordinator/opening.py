@@ -1,0 +1,125 @@
+"""Opens a coordinator: founds the log on the first start, then serves it.
+
+The coordinator's own copy of the log is the log. It listens where its ticket says; should that port be taken, it says so and
+ends, for a ticket that leads nowhere is worse than a coordinator that does not start.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from random import Random
+
+import trio
+
+from node.coordinator.coordinator import Coordinator
+from node.coordinator.log_writer import LogWriter
+from node.coordinator.trainer_process import Train, train
+from node.disk.blob_store import BlobStore
+from node.disk.home import Home
+from node.disk.keyring import load_key
+from node.disk.lockfile import locked
+from node.disk.store import Store
+from node.engine import Engine
+from node.events import Events
+from node.founding.founding import load_founding
+from node.founding.root_signing import next_root
+from node.launch import OpenTransport, open_gossip
+from node.member import Member
+from node.peering.blob_service import BlobService
+from node.peering.log_follower import replay_log
+from node.peering.log_service import LogService
+from node.peering.peers import Links, PeerTable
+from node.peering.post import Post, Posted
+from node.peering.transport import Transport, Unreachable
+from protocol.envelope import Envelope
+from protocol.root import Root
+from protocol.ticket import Ticket
+from verification.state import LogState
+
+
+class OwnReach:
+    """The coordinator's ways: it hands entries to itself."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.coordinator: Coordinator | None = None
+
+    def coordinators(self) -> tuple[bytes, ...]:
+        """Itself."""
+        return (self._transport.key,)
+
+    def peers(self) -> tuple[bytes, ...]:
+        """Connected peers."""
+        return self._transport.peers()
+
+    async def post(self, post: Post) -> Posted:
+        """Logs an entry of its own player."""
+        if self.coordinator is None:
+            raise Unreachable("The coordinator is starting.")
+        return await self.coordinator.intake.post(post)
+
+    async def call(self, protocol: str, request: bytes) -> bytes:
+        """There is nobody else to call."""
+        raise Unreachable("The coordinator does not call itself.")
+
+
+@asynccontextmanager
+async def open_coordinator(
+    home: Home,
+    engine: Engine,
+    events: Events,
+    clock: Callable[[], float],
+    open_transport: OpenTransport | None = None,
+    listen: str | None = None,
+    rng: Random | None = None,
+    train: Train = train,
+) -> AsyncIterator[Coordinator]:
+    """A coordinator of the run founded in `home`, over libp2p unless another transport is given.
+
+    `train` is the trainer's process unless a simulation brings its own.
+    """
+    if open_transport is None:
+        from node.peering.libp2p_transport import open_libp2p
+
+        open_transport = open_libp2p
+    ticket = home.load_ticket()
+    founding = load_founding(home)
+    host, secret = load_key(home.key("host")), load_key(home.key("coordinator"))
+    with locked(home.directory), Store(home.database) as store:
+        state = LogState(ticket.run)
+        replay_log(state, store)
+        for envelope in (*founding[state.size :], *waiting_roots(home, state)):
+            data = envelope.encode()
+            state.check(data)
+            store.append([data])
+            state.apply(data)
+        async with open_transport(host, [listen or _listen(ticket)]) as transport, trio.open_nursery() as nursery:
+            blob_store = BlobStore(home.public)
+            blobs = BlobService(transport, blob_store)
+            LogService(transport, state, store)
+            reach = OwnReach(transport)
+            member = Member(home, transport, state, store, blobs, blob_store, reach, events, clock, rng or Random())
+            log = LogWriter(state, store, secret, home.public, trio.current_time)
+            links = Links(transport, PeerTable(store, host.public, clock, member.rng), wanted=0)
+            gossip = open_gossip(member, host, lambda note: None)
+            nursery.start_soon(links.run)
+            nursery.start_soon(gossip.run)
+            coordinator = Coordinator(member, secret, log, engine, gossip.announce_head, train)
+            reach.coordinator = coordinator
+            addresses = transport.addresses()
+            events("listening", f"Listening at {', '.join(addresses)}.", address=addresses[0] if addresses else "")
+            try:
+                yield coordinator
+            finally:
+                log.publisher.sweep()
+                nursery.cancel_scope.cancel()
+
+
+def waiting_roots(home: Home, state: LogState) -> list[Envelope]:
+    """The root version that `gonode root sign` made, unless it is logged already."""
+    envelope = next_root(home)
+    is_new = envelope is not None and state.size > 0 and Root.open(envelope).version > state.root.version
+    return [envelope] if envelope is not None and is_new else []
+
+
+def _listen(ticket: Ticket) -> str:
+    return ticket.addresses[0].rpartition("/p2p/")[0]

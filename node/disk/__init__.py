@@ -1,0 +1,1 @@
+"""What a node keeps: its directory, keys, store, blobs, and the public folder."""

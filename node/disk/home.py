@@ -1,0 +1,87 @@
+"""A node's directory: which file lies where, for every role.
+
+```
+DIR/keys/host coordinator verifier root    secret keys (only those the role needs)
+DIR/node.db                                log, queues, counters, peers (node.disk.store)
+DIR/public/                                what everybody may read (protocol.layout)
+DIR/training/                              the coordinator's train states and jobs
+DIR/proofs/                                fraud proofs that this node made
+DIR/ticket control.sock lock               the run's ticket, the running node's socket, the lock
+```
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from protocol.errors import ProtocolError
+from protocol.layout import PUBLIC
+from protocol.ticket import Ticket
+
+
+class HomeError(ValueError):
+    """One sentence about a directory that does not hold what a command needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Paths below one node's directory."""
+
+    directory: Path
+
+    def key(self, role: str) -> Path:
+        """Where the secret key of `role` (host, coordinator, verifier, root) lies."""
+        return self.directory / "keys" / role
+
+    @property
+    def database(self) -> Path:
+        """The SQLite file."""
+        return self.directory / "node.db"
+
+    @property
+    def public(self) -> Path:
+        """The public folder."""
+        return self.directory / PUBLIC
+
+    @property
+    def training(self) -> Path:
+        """Where the coordinator trains."""
+        return self.directory / "training"
+
+    @property
+    def proofs(self) -> Path:
+        """Fraud proofs that this node made."""
+        return self.directory / "proofs"
+
+    @property
+    def control(self) -> Path:
+        """The running node's socket."""
+        return self.directory / "control.sock"
+
+    @property
+    def ticket(self) -> Path:
+        """The run's ticket, as text."""
+        return self.directory / "ticket"
+
+    def load_ticket(self) -> Ticket:
+        """The ticket stored here; raises HomeError."""
+        return read_ticket(str(self.ticket))
+
+    def store_ticket(self, ticket: Ticket) -> None:
+        """Writes the ticket, replacing an older one of the same run (its addresses may have changed)."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        temporary = self.ticket.with_suffix(".new")
+        temporary.write_text(ticket.encode() + "\n", encoding="ascii")
+        temporary.replace(self.ticket)
+
+
+def read_ticket(text: str) -> Ticket:
+    """A ticket given as itself or as the name of a file that holds it; raises HomeError."""
+    if not text.strip().startswith("gonode1"):
+        try:
+            text = Path(text).read_text(encoding="ascii")
+        except (OSError, UnicodeDecodeError, ValueError):
+            raise HomeError(f"{text[:80]!r} is neither a ticket (gonode1...) nor a file that holds one.") from None
+    try:
+        return Ticket.parse(text)
+    except ProtocolError as error:
+        raise HomeError(f"The ticket cannot be used: {error}") from None

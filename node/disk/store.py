@@ -1,0 +1,296 @@
+"""One node's durable memory: a SQLite file with the log, heads, values, own games, the outbox and known peers.
+
+Spec: docs/spec/store.md. Write-ahead logging with full synchronisation: what a method returned from survives a kill or a
+power cut, and so does a whole `transaction` or nothing of it. One process at a time (see `node.disk.lockfile`), one thread.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+SCHEMA_VERSION: Final = 1
+
+_SCHEMA: Final = """
+CREATE TABLE log (number INTEGER PRIMARY KEY, entry BLOB NOT NULL) STRICT;
+CREATE TABLE heads (size INTEGER NOT NULL, root BLOB NOT NULL, note BLOB NOT NULL, PRIMARY KEY (size, root)) STRICT;
+CREATE TABLE kv (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE series (release BLOB PRIMARY KEY, counter INTEGER NOT NULL, ended INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE games (
+    release BLOB NOT NULL, counter INTEGER NOT NULL, block BLOB NOT NULL, PRIMARY KEY (release, counter)
+) STRICT;
+CREATE TABLE outbox (
+    number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key BLOB NOT NULL, payload BLOB NOT NULL, state TEXT NOT NULL,
+    UNIQUE (kind, key)
+) STRICT;
+CREATE TABLE peers (
+    address TEXT PRIMARY KEY, key BLOB NOT NULL, last_seen_unix_s INTEGER NOT NULL, score INTEGER NOT NULL,
+    failures INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
+NEW: Final = "new"
+"""The state of an outbox item that nothing was done with."""
+
+
+class StoreError(Exception):
+    """The store cannot be used; the message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A signed checkpoint that was seen: its size, root hash and signed note."""
+
+    size: int
+    root: bytes
+    note: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Own counters under one release: the next unused one, and whether the series has had its final batch."""
+
+    release: bytes
+    counter: int
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxItem:
+    """Something to be sent until it is acknowledged, in order of `number`; (kind, key) is unique."""
+
+    number: int
+    kind: str
+    key: bytes
+    payload: bytes
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class PeerRecord:
+    """An address at which a peer was said or seen to be; `last_seen_unix_s` is 0 before the first connection."""
+
+    address: str
+    key: bytes
+    last_seen_unix_s: int = 0
+    score: int = 0
+    failures: int = 0
+
+
+class Store:
+    """The SQLite file at `path`, made when absent."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._db = sqlite3.connect(path, isolation_level=None)
+            try:
+                self._prepare(path)
+            except BaseException:
+                self._db.close()
+                raise
+        except sqlite3.Error as error:
+            raise StoreError(f"The store {path} cannot be read: {error}.") from error
+
+    def close(self) -> None:
+        """Closes the file; the store is not usable afterwards."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All changes inside are kept together, or none when an exception leaves; may be nested in another."""
+        if self._db.in_transaction:
+            yield
+            return
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    # ---- log
+
+    @property
+    def log_size(self) -> int:
+        """The number of log entries kept; their indices are 0 up to it."""
+        (size,) = self._db.execute("SELECT coalesce(max(number) + 1, 0) FROM log").fetchone()
+        return int(size)
+
+    def append(self, entries: Iterable[bytes]) -> int:
+        """Adds log entries at the end, in one transaction; returns the new size."""
+        with self.transaction():
+            start = self.log_size
+            self._db.executemany("INSERT INTO log VALUES (?, ?)", enumerate(entries, start))
+            return self.log_size
+
+    def entry(self, index: int) -> bytes | None:
+        """The log entry at `index`."""
+        row = self._db.execute("SELECT entry FROM log WHERE number = ?", (index,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def entries(self, start: int, limit: int, max_bytes: int = 1 << 20) -> list[bytes]:
+        """Up to `limit` entries from `start` on that have up to `max_bytes` together."""
+        found: list[bytes] = []
+        total = 0
+        rows = self._db.execute("SELECT entry FROM log WHERE number >= ? ORDER BY number LIMIT ?", (start, limit))
+        for (entry,) in rows:
+            total += len(entry)
+            if total > max_bytes:
+                break
+            found.append(bytes(entry))
+        rows.close()
+        return found
+
+    def iterate_log(self, start: int = 0) -> Iterator[bytes]:
+        """All entries from `start` on, read a thousand at a time."""
+        while page := self.entries(start, 1000, 64 << 20):
+            yield from page
+            start += len(page)
+
+    # ---- heads
+
+    def put_head(self, head: Head) -> None:
+        """Keeps a head; a longer note of the same tree (more cosignatures) replaces the one kept."""
+        self._db.execute(
+            "INSERT INTO heads VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET note = excluded.note"
+            " WHERE length(excluded.note) > length(note)",
+            (head.size, head.root, head.note),
+        )
+
+    def newest_head(self, most: int = 2**63 - 1) -> Head | None:
+        """The head with the largest size that is at most `most`."""
+        row = self._db.execute(
+            "SELECT size, root, note FROM heads WHERE size <= ? ORDER BY size DESC LIMIT 1", (most,)
+        ).fetchone()
+        return None if row is None else Head(*row)
+
+    def heads(self, start: int = 0, limit: int = 1000) -> list[Head]:
+        """Up to `limit` heads of size `start` or more, smallest first."""
+        rows = self._db.execute(
+            "SELECT size, root, note FROM heads WHERE size >= ? ORDER BY size, root LIMIT ?", (start, limit)
+        )
+        return [Head(*row) for row in rows]
+
+    # ---- values
+
+    def get(self, name: str) -> bytes | None:
+        """The value under `name`."""
+        row = self._db.execute("SELECT value FROM kv WHERE name = ?", (name,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def put(self, name: str, value: bytes) -> None:
+        """Sets the value under `name`."""
+        self._db.execute("INSERT OR REPLACE INTO kv VALUES (?, ?)", (name, value))
+
+    def delete(self, name: str) -> None:
+        """Removes the value under `name`, if there is one."""
+        self._db.execute("DELETE FROM kv WHERE name = ?", (name,))
+
+    def names(self, prefix: str = "") -> list[str]:
+        """The names that begin with `prefix`, in order."""
+        rows = self._db.execute("SELECT name FROM kv WHERE substr(name, 1, ?) = ? ORDER BY name", (len(prefix), prefix))
+        return [row[0] for row in rows]
+
+    # ---- own counters and games
+
+    def series(self, release: bytes) -> Series:
+        """Own counters under `release`; (0, not ended) when nothing is known."""
+        row = self._db.execute("SELECT counter, ended FROM series WHERE release = ?", (release,)).fetchone()
+        return Series(release, 0, False) if row is None else Series(release, row[0], bool(row[1]))
+
+    def put_series(self, series: Series) -> None:
+        """Sets own counters under a release."""
+        row = (series.release, series.counter, int(series.ended))
+        self._db.execute("INSERT OR REPLACE INTO series VALUES (?, ?, ?)", row)
+
+    def put_game(self, release: bytes, counter: int, block: bytes) -> None:
+        """Keeps a finished game that is in no batch yet."""
+        self._db.execute("INSERT OR REPLACE INTO games VALUES (?, ?, ?)", (release, counter, block))
+
+    def games(self, release: bytes) -> list[tuple[int, bytes]]:
+        """The kept games under `release`: (counter, block) in order of their counters."""
+        rows = self._db.execute("SELECT counter, block FROM games WHERE release = ? ORDER BY counter", (release,))
+        return [(row[0], bytes(row[1])) for row in rows]
+
+    def drop_games(self, release: bytes, below: int) -> None:
+        """Forgets the games under `release` with counters below `below` (in the transaction that keeps their batch)."""
+        self._db.execute("DELETE FROM games WHERE release = ? AND counter < ?", (release, below))
+
+    # ---- outbox
+
+    def put_outbox(self, kind: str, key: bytes, payload: bytes, state: str = NEW) -> bool:
+        """Adds an item unless (kind, key) is there already; whether it was added."""
+        cursor = self._db.execute(
+            "INSERT INTO outbox (kind, key, payload, state) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (kind, key, payload, state),
+        )
+        return cursor.rowcount == 1
+
+    def outbox(self, kind: str, state: str | None = None) -> list[OutboxItem]:
+        """The items of `kind`, of one state when given, in the order in which they were added."""
+        rows = self._db.execute(
+            "SELECT number, kind, key, payload, state FROM outbox"
+            " WHERE kind = ?1 AND (?2 IS NULL OR state = ?2) ORDER BY number",
+            (kind, state),
+        )
+        return [OutboxItem(*row) for row in rows]
+
+    def waiting(self) -> list[OutboxItem]:
+        """All items of all kinds, in the order in which they were added."""
+        return [OutboxItem(*row) for row in self._db.execute("SELECT * FROM outbox ORDER BY number")]
+
+    def outbox_item(self, kind: str, key: bytes) -> OutboxItem | None:
+        """The item (kind, key)."""
+        row = self._db.execute(
+            "SELECT number, kind, key, payload, state FROM outbox WHERE kind = ? AND key = ?", (kind, key)
+        ).fetchone()
+        return None if row is None else OutboxItem(*row)
+
+    def set_outbox_state(self, kind: str, key: bytes, state: str) -> None:
+        """Changes an item's state; nothing happens without the item."""
+        self._db.execute("UPDATE outbox SET state = ? WHERE kind = ? AND key = ?", (state, kind, key))
+
+    def drop_outbox(self, kind: str, key: bytes) -> None:
+        """Removes an item, if it is there."""
+        self._db.execute("DELETE FROM outbox WHERE kind = ? AND key = ?", (kind, key))
+
+    # ---- peers
+
+    def put_peer(self, peer: PeerRecord) -> None:
+        """Sets what is known of an address."""
+        row = (peer.address, peer.key, peer.last_seen_unix_s, peer.score, peer.failures)
+        self._db.execute("INSERT OR REPLACE INTO peers VALUES (?, ?, ?, ?, ?)", row)
+
+    def peers(self) -> list[PeerRecord]:
+        """All known addresses, best score first."""
+        rows = self._db.execute(
+            "SELECT address, key, last_seen_unix_s, score, failures FROM peers ORDER BY score DESC, address"
+        )
+        return [PeerRecord(*row) for row in rows]
+
+    def drop_peer(self, address: str) -> None:
+        """Forgets an address."""
+        self._db.execute("DELETE FROM peers WHERE address = ?", (address,))
+
+    def _prepare(self, path: Path) -> None:
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("PRAGMA trusted_schema = OFF")
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        if version == 0:
+            with self.transaction():
+                for statement in _SCHEMA.split(";\n"):
+                    self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        elif version != SCHEMA_VERSION:
+            raise StoreError(f"The store {path} has format {version}; this gonode reads format {SCHEMA_VERSION}.")

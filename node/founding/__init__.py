@@ -1,0 +1,1 @@
+"""Making a run: its file, keys, manifest, ticket, invites and root versions."""

@@ -1,0 +1,88 @@
+"""Founding a run: keys, root version 1, manifest version 1, and the ticket that certifies both.
+
+The run id is a hash over both payloads, so whoever holds the ticket needs to believe nobody. The log's first two entries
+are these envelopes; the coordinator writes them when it first starts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from node.disk.home import Home
+from node.disk.keyring import KeyringError, load_or_create_key
+from node.founding.listening import settle_port
+from node.founding.manifest_file import load_manifest
+from protocol.ed25519 import check_key
+from protocol.envelope import Envelope
+from protocol.manifest import Manifest
+from protocol.root import COORDINATOR, VERIFIER, Role, Root
+from protocol.seeds import run_id
+from protocol.ticket import Ticket
+from protocol.types import ZERO
+
+
+class FoundingError(ValueError):
+    """One sentence about why a run cannot be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundedRun:
+    """A run as made: what its log begins with, and its ticket."""
+
+    run: bytes
+    root: Root
+    manifest: Manifest
+    envelopes: tuple[Envelope, Envelope]
+    ticket: Ticket
+
+
+def found_run(directory: Path, source: Path | None, verifiers: Sequence[bytes], address: str) -> FoundedRun:
+    """Makes a run in `directory`, whose root names these verifiers; a run that is there already is never replaced."""
+    home = Home(directory)
+    if home.ticket.exists():
+        raise FoundingError(f"{directory}: a run is there already.")
+    manifest = load_manifest(source)
+    for key in verifiers:
+        check_key(key)
+    try:
+        root_key, coordinator, host = (load_or_create_key(home.key(name)) for name in ("root", "coordinator", "host"))
+    except KeyringError as error:
+        raise FoundingError(str(error)) from None
+    roles = [Role(COORDINATOR, coordinator.public, "coordinator")]
+    roles += [Role(VERIFIER, key, f"verifier-{key.hex()[:8]}") for key in verifiers]
+    root = Root(ZERO, 1, 1, (root_key.public,), tuple(roles), len(verifiers) // 2 + 1 if verifiers else 1)
+    run = run_id(root.encode(), manifest.encode())
+    envelopes = (root.seal(root_key), manifest.seal(root_key))
+    store_founding(home, envelopes)
+    ticket = Ticket(run, root.digest(), (settle_port(address, host.public),))
+    home.store_ticket(ticket)
+    return FoundedRun(run, root, manifest, envelopes, ticket)
+
+
+def store_founding(home: Home, envelopes: tuple[Envelope, Envelope]) -> None:
+    """Keeps root and manifest for the coordinator's first start."""
+    for name, envelope in zip(("root", "manifest"), envelopes, strict=True):
+        (home.directory / name).write_bytes(envelope.encode())
+
+
+def load_founding(home: Home) -> tuple[Envelope, Envelope]:
+    """Root and manifest as founded; raises FoundingError."""
+    try:
+        root, manifest = (Envelope.parse((home.directory / name).read_bytes()) for name in ("root", "manifest"))
+    except OSError as error:
+        raise FoundingError(f"{home.directory}: no run is here ({error.strerror}); make one: gonode run init") from None
+    return root, manifest
+
+
+def describe(run: FoundedRun) -> str:
+    """What a founder should know: the run's id, its keys, and the power of its gate."""
+    from verification.power import describe_power
+
+    return "\n".join(
+        (
+            f"Run {run.manifest.name}, id {run.run.hex()}.",
+            f"Verifiers: {len(run.root.verifiers)}, of whom {run.root.witness_threshold} must cosign.",
+            "The root's key can replace every other key: move DIR/keys/root to offline storage and keep a copy.",
+            describe_power(run.manifest.gate),
+        )
+    )

@@ -1,0 +1,127 @@
+"""Reads a run's TOML file into a manifest.
+
+People write plain numbers (`cpuct = 1.1`, `replay = 0.25`, `komi = 8.5`); the signed manifest holds fixed-point integers
+whose scale is in the field's name (`cpuct_micro`, `replay_ppm`, `komi_half`). A file says only what differs from
+`default_run.toml`. Anything unknown, missing or unfit ends in one ManifestFileError sentence that names the key.
+"""
+
+import tomllib
+from dataclasses import fields
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from protocol.errors import ProtocolError
+from protocol.manifest import Manifest, Opening
+from protocol.openings import two_move_openings
+from protocol.record import Record
+from protocol.types import ZERO
+
+SCALES = {"_micro": 10**6, "_ppm": 10**6, "_milli": 1000, "_half": 2}
+
+Table = dict[str, Any]
+R = TypeVar("R", bound=Record)
+
+
+class ManifestFileError(ValueError):
+    """One sentence about what is wrong in a run's file."""
+
+
+def load_manifest(path: Path | None) -> Manifest:
+    """Version 1 of a run's manifest from its file, or the default run's when `path` is None."""
+    table = tomllib.loads(resources.files("node.founding").joinpath("default_run.toml").read_text(encoding="utf-8"))
+    if path is not None:
+        try:
+            own = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ManifestFileError(f"{path}: cannot be read ({error.strerror}).") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ManifestFileError(f"{path}: not a TOML file ({error}).") from None
+        table = _overlay(table, own, "")
+    try:
+        return parse_manifest(table)
+    except ProtocolError as error:
+        raise ManifestFileError(f"{path or 'default run'}: {error}") from None
+
+
+def parse_manifest(table: Table) -> Manifest:
+    """The manifest of a complete table; raises ManifestFileError or ProtocolError."""
+    table = dict(table)
+    kind = table.pop("openings", {})
+    stages = table.get("stages")
+    if not isinstance(stages, list):
+        raise ManifestFileError("stages must be a list of tables.")
+    sizes = sorted({board["size"] for stage in stages for board in _list(stage, "boards")})
+    table["openings"] = _openings(kind, sizes)
+    return _record(Manifest, table | {"run": ZERO, "version": 1}, "")
+
+
+def _openings(table: Any, sizes: list[int]) -> tuple[Opening, ...]:
+    kind = table.get("kind") if isinstance(table, dict) and table.keys() == {"kind"} else None
+    if kind == "empty":
+        return ()
+    if kind == "two-moves":
+        return tuple(opening for size in sizes for opening in (Opening(size, (), 1, 0), *two_move_openings(size)))
+    raise ManifestFileError('openings.kind must be "empty" or "two-moves".')
+
+
+def _list(table: Any, key: str) -> list[Any]:
+    found = table.get(key) if isinstance(table, dict) else None
+    if not isinstance(found, list) or not all(
+        isinstance(item, dict) and type(item.get("size")) is int for item in found
+    ):
+        raise ManifestFileError(f"stages: {key} must be a list of tables with a size.")
+    return found
+
+
+def _overlay(base: Table, own: Table, where: str) -> Table:
+    merged = dict(base)
+    for key, value in own.items():
+        if key not in base:
+            raise ManifestFileError(f"{where}{key} is not a key of a run's file.")
+        if isinstance(base[key], dict):
+            if not isinstance(value, dict):
+                raise ManifestFileError(f"{where}{key} must be a table.")
+            merged[key] = _overlay(base[key], value, f"{where}{key}.")
+        else:
+            merged[key] = value
+    return merged
+
+
+def _record(cls: type[R], table: Any, where: str) -> R:
+    if not isinstance(table, dict):
+        raise ManifestFileError(f"{where.rstrip('.')} must be a table.")
+    hints = get_type_hints(cls, include_extras=True)
+    values: Table = {}
+    known: set[str] = set()
+    for field in fields(cls):  # type: ignore[arg-type]
+        suffix = next((item for item in SCALES if field.name.endswith(item)), "")
+        key = field.name.removesuffix(suffix)
+        known.add(key)
+        if key not in table:
+            raise ManifestFileError(f"{where}{key} is missing.")
+        values[field.name] = _value(hints[field.name], table[key], SCALES.get(suffix), f"{where}{key}")
+    for key in table:
+        if key not in known:
+            raise ManifestFileError(f"{where}{key} is not a key of a run's file.")
+    return cls(**values)
+
+
+def _value(hint: Any, value: Any, scale: int | None, where: str) -> Any:
+    if scale is not None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ManifestFileError(f"{where} must be a number.")
+        scaled = round(value * scale)
+        if scale == 2 and scaled != value * scale:
+            raise ManifestFileError(f"{where} must be a whole or half number.")
+        return scaled
+    if get_origin(hint) is tuple:
+        if isinstance(value, tuple):
+            return value
+        if not isinstance(value, list):
+            raise ManifestFileError(f"{where} must be a list.")
+        item = get_args(hint)[0]
+        return tuple(_value(item, element, None, f"{where}[{index}]") for index, element in enumerate(value))
+    if isinstance(hint, type) and issubclass(hint, Record):
+        return _record(hint, value, f"{where}.")
+    return value

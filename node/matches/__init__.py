@@ -1,0 +1,1 @@
+"""Matches between releases and other players, their records and ratings."""

@@ -1,0 +1,135 @@
+"""Players of a match: a release of a run, a network file, the first network, or uniformly random moves.
+
+A player picks a move for a position; releases search with the match's config as they do in gate games.
+"""
+
+import hashlib
+from pathlib import Path
+from random import Random
+from typing import Protocol
+
+from native.errors import EngineError
+from native.game import Game
+from native.network import Kernel, Network
+from native.rules import Colour
+from native.search import Player, SearchConfig, search_ply
+from node.disk.blob_store import BlobStore
+from node.disk.home import Home
+from node.disk.store import Store
+from node.peering.log_follower import replay_log
+from protocol.manifest import Manifest
+from verification.releases import ReleaseInfo, first_network
+from verification.state import LogState
+
+SEED_DOMAIN = b"gonode/match/v1\0"
+
+
+class OpponentError(ValueError):
+    """One sentence about a player that cannot be had."""
+
+
+class Opponent(Protocol):
+    """Somebody who plays a match."""
+
+    name: str
+
+    def choose(self, game: Game, seed: bytes) -> int:
+        """The move for the side to move; `seed` is the game's."""
+        ...
+
+
+class RandomOpponent:
+    """Plays uniformly among legal moves that fill no own eye; passes when there is none."""
+
+    name = "random"
+
+    def choose(self, game: Game, seed: bytes) -> int:
+        """See `Opponent.choose`."""
+        ply = game.num_moves
+        rng = Random(SEED_DOMAIN + seed + ply.to_bytes(4, "little"))
+        legal = game.legal()
+        stones, cols = game.stones(), game.rules.cols
+        me = game.to_move
+        moves = [p for p in range(game.rules.points) if legal[p] and not _is_eye(stones, p, cols, me)]
+        return rng.choice(moves) if moves else game.pass_move
+
+
+class NetworkOpponent:
+    """Searches with a network (None: uniform evaluation)."""
+
+    def __init__(self, name: str, network: Network | None, config: SearchConfig, kernel: Kernel) -> None:
+        self.name = name
+        self._player = Player(network, hashlib.sha256(name.encode()).digest())
+        self._config = config
+        self._kernel = kernel
+        self._digest = hashlib.sha256(repr(config).encode()).digest()
+
+    def choose(self, game: Game, seed: bytes) -> int:
+        """See `Opponent.choose`."""
+        return search_ply(self._player, self._kernel, self._config, self._digest, seed, game).move
+
+
+class Gallery:
+    """The releases of the run in a node's directory."""
+
+    def __init__(self, home: Home) -> None:
+        self._blobs = BlobStore(home.public)
+        self.state = LogState(home.load_ticket().run)
+        with Store(home.database) as store:
+            replay_log(self.state, store)
+        if self.state.size < 2:
+            raise OpponentError(f"{home.directory}: this node has no log yet.")
+
+    @property
+    def manifest(self) -> Manifest:
+        """The run's manifest."""
+        return self.state.manifest
+
+    def network(self, name: str) -> tuple[str, Network | None]:
+        """A release by name, number, or `first` or `latest`; raises OpponentError."""
+        release = self._find(name)
+        if release.number == 0:
+            file = first_network(self.state.release_manifest(release), release.manifest)
+            return release.name, None if file is None else Network.load(file)
+        data = self._blobs.get(release.network_blob)
+        if data is None:
+            raise OpponentError(f"The network of release {release.name} is not in this node's directory.")
+        return release.name, Network.load(data)
+
+    def _find(self, name: str) -> ReleaseInfo:
+        releases = self.state.releases.all
+        if name == "latest":
+            return releases[-1]
+        for release in releases:
+            if name in (release.name, str(release.number)):
+                return release
+        known = ", ".join(release.name for release in releases)
+        raise OpponentError(f"{name[:80]!r} is not a release of this run; it has {known}.")
+
+
+def load_network_file(path: Path) -> Network:
+    """A network from its file; raises OpponentError."""
+    try:
+        return Network.load(path.read_bytes())
+    except OSError as error:
+        raise OpponentError(f"{path}: cannot be read ({error.strerror}).") from None
+    except EngineError as error:
+        raise OpponentError(f"{path}: {error}") from None
+
+
+def _is_eye(stones: bytes, point: int, cols: int, me: Colour) -> bool:
+    """Whether `point` is a real eye of `me`: own stones all around, and at most one enemy corner (none at the edge)."""
+    rows = len(stones) // cols
+    row, col = divmod(point, cols)
+    enemies = edges = 0
+    for dr, dc in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+        r, c = row + dr, col + dc
+        if 0 <= r < rows and 0 <= c < cols and stones[r * cols + c] != me:
+            return False
+    for dr, dc in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
+        r, c = row + dr, col + dc
+        if not (0 <= r < rows and 0 <= c < cols):
+            edges = 1
+        elif stones[r * cols + c] == me.other:
+            enemies += 1
+    return enemies + edges < 2

@@ -1,0 +1,123 @@
+"""Yamux as this node runs it: bounded memory, patient writers, and writes that a cancelled caller cannot tear.
+
+Spec: docs/spec/swarm.md ("Hardening"). Built on private parts of py-libp2p 0.8.1, which does not enforce the receive
+window, resets a stream after 5 s without window, and leaves half a frame on the wire when a write is cancelled. Here
+whoever sends more than it may loses its connection; a writer waits STALL_S; one task for each connection writes frames.
+"""
+
+import logging
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import trio
+from libp2p.network.connection.exceptions import RawConnError
+from libp2p.stream_muxer.exceptions import MuxedStreamError
+from libp2p.stream_muxer.yamux import yamux
+
+from node.peering.transport import STALL_S, short
+
+log = logging.getLogger("gonode.net")
+
+MAX_STREAM_BUFFER: Final = 17 << 20
+"""What one stream may hold unread: the largest window that is ever granted (16 MiB) and a frame."""
+
+MAX_CONNECTION_BUFFER: Final = 48 << 20
+"""What all streams of one connection may hold unread."""
+
+_MAX_DATA_FRAME: Final = 1 << 20
+_WINDOW_POLL_S: Final = 0.01
+
+
+class PatientStream(yamux.YamuxStream):
+    """A stream whose writer waits STALL_S for window, not 5 s."""
+
+    async def write(self, data: bytes) -> None:
+        """Writes all of `data`; raises MuxedStreamError when the stream is closed or no window comes."""
+        view = memoryview(data)
+        while view:
+            if self.send_closed or self.closed:
+                raise MuxedStreamError("Stream is closed for sending")
+            size = min(self.send_window, yamux.MAX_MESSAGE_SIZE - yamux.HEADER_SIZE, len(view))
+            if size <= 0:
+                await self._wait_window()
+                continue
+            self.send_window -= size  # no await since it was read: frames of several tasks do not share window
+            header = struct.pack(yamux.YAMUX_HEADER_FORMAT, 0, yamux.TYPE_DATA, 0, self.stream_id, size)
+            await self.conn._write_frame(header + view[:size])
+            view = view[size:]
+
+    async def _wait_window(self) -> None:
+        with trio.move_on_after(STALL_S):
+            while self.send_window <= 0 and not self.closed:
+                await trio.sleep(_WINDOW_POLL_S)
+            return
+        raise MuxedStreamError(f"No window for {STALL_S:g} s")
+
+
+class BoundedYamux(yamux.Yamux):
+    """A connection that ends when its peer overruns a buffer, and whose frames are written whole or not at all."""
+
+    async def start(self) -> None:
+        """Runs the connection until it ends; an exception inside ends the connection only."""
+        self._frames_in, frames_out = trio.open_memory_channel[tuple[bytes, trio.Event]](0)
+        self._writing = True
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._write_frames, frames_out)
+                await super().start()
+                nursery.cancel_scope.cancel()
+        except Exception as error:
+            log.warning("a connection to %s failed: %r", self.peer_id, error)
+            await self._cleanup_on_error()
+
+    async def _write_frame(self, data: bytes) -> None:
+        if not getattr(self, "_writing", False):
+            raise RawConnError("The connection is not running.")
+        written = trio.Event()
+        try:
+            await self._frames_in.send((data, written))
+        except trio.BrokenResourceError as error:
+            raise RawConnError("The connection has ended.") from error
+        await written.wait()
+        if not self._writing:
+            raise RawConnError("The connection has ended.")
+
+    async def _write_frames(self, frames: trio.MemoryReceiveChannel[tuple[bytes, trio.Event]]) -> None:
+        try:
+            async with frames:
+                async for data, written in frames:
+                    with self._frame(written), trio.fail_after(STALL_S):
+                        await self.secured_conn.write(data)
+        except Exception as error:
+            log.debug("nothing more goes to %s: %r", self.peer_id, error)
+            await self.secured_conn.close()  # the reading task sees the end and cleans up
+        finally:
+            self._writing = False
+
+    @contextmanager
+    def _frame(self, written: trio.Event) -> Iterator[None]:
+        """Tells the sender of a frame when it is written, or that the connection has ended."""
+        try:
+            yield
+        except BaseException:
+            self._writing = False
+            raise
+        finally:
+            written.set()
+
+    async def _read_data_body(self, length: int) -> bytes:
+        held = [len(buffer) for buffer in self.stream_buffers.values()]
+        if (
+            length > _MAX_DATA_FRAME
+            or max(held, default=0) + length > MAX_STREAM_BUFFER
+            or sum(held) + length > MAX_CONNECTION_BUFFER
+        ):
+            log.warning("peer %s sent more than it may; its connection ends", short(_key(self)))
+            raise trio.TooSlowError("the peer overran its window")  # what makes the reading loop close the connection
+        return await super()._read_data_body(length)
+
+
+def _key(connection: yamux.Yamux) -> bytes:
+    return connection.peer_id.to_bytes()[-32:]

@@ -1,0 +1,84 @@
+"""Serves the log to peers from this node's own copy: `/gonode/log/1`.
+
+Spec: docs/spec/swarm.md ("Log exchange"). Calls answer with the newest head; with entries from an index on and
+the proof that the tree up to them is a prefix of a head's; the root that a smaller tree had. All are bounded.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from node.disk.store import Store
+from node.peering.call import CallRefused, serve_calls
+from node.peering.transport import Transport
+from protocol import codec
+from protocol.entries import Entry
+from protocol.merkle import Tree
+from protocol.root import Root
+
+LOG_PROTOCOL: Final = "/gonode/log/1"
+MAX_ENTRIES: Final = 4096
+MAX_ENTRY_BYTES_TOGETHER: Final = 1 << 20
+
+
+class Replica(Protocol):
+    """A log's state as far as the exchange needs it; `verification.state.LogState` is one."""
+
+    @property
+    def run(self) -> bytes:
+        """The run id."""
+
+    @property
+    def size(self) -> int:
+        """The number of entries applied."""
+
+    @property
+    def tree(self) -> Tree:
+        """The tree over them."""
+
+    @property
+    def root(self) -> Root:
+        """The root record in force (once entry 0 is applied)."""
+
+    def apply(self, entry: bytes) -> Entry:
+        """Applies the next entry; raises LogFault or ProtocolError without change."""
+
+
+class LogService:
+    """Answers from `replica` and `store`, which holds at least the entries that the replica has applied."""
+
+    def __init__(self, transport: Transport, replica: Replica, store: Store) -> None:
+        self._replica = replica
+        self._store = store
+        serve_calls(transport, LOG_PROTOCOL, self._answer, max_bytes=256)
+
+    async def _answer(self, peer: bytes, request: bytes) -> bytes:
+        match codec.decode(request, 256):
+            case {"op": "head", **rest} if not rest:
+                return codec.encode(self._head())
+            case {"op": "entries", "start": int(start), "limit": int(limit), "size": int(size), **rest} if not rest:
+                return codec.encode(self._entries(start, limit, size))
+            case {"op": "prefix", "old": int(old), "new": int(new), **rest} if not rest:
+                return codec.encode(self._prefix(old, new))
+        raise CallRefused("This is not a request for a log's head, entries or prefix.")
+
+    def _head(self) -> dict[str, codec.Value]:
+        head = self._store.newest_head(self._replica.size)
+        if head is None:
+            raise CallRefused("There is no signed head here yet.")
+        return {"checkpoint": head.note, "size": head.size}
+
+    def _entries(self, start: int, limit: int, size: int) -> dict[str, codec.Value]:
+        self._require(start, size)
+        limit = min(max(limit, 0), MAX_ENTRIES, size - start)
+        entries: Sequence[bytes] = self._store.entries(start, limit, MAX_ENTRY_BYTES_TOGETHER)
+        proof = self._replica.tree.consistency_proof(start + len(entries), size)
+        return {"entries": entries, "proof": proof}
+
+    def _prefix(self, old: int, new: int) -> dict[str, codec.Value]:
+        self._require(old, new)
+        tree = self._replica.tree
+        return {"proof": tree.consistency_proof(old, new), "root": tree.root(old)}
+
+    def _require(self, start: int, size: int) -> None:
+        if not 0 <= start <= size <= self._replica.size:
+            raise CallRefused(f"The log here has {self._replica.size} entries, not {start} to {size}.")

@@ -1,0 +1,146 @@
+"""The narrow interface between a node and its peers: identity, dialing, framed streams, publications.
+
+Spec: docs/spec/swarm.md ("Transport"). `libp2p_transport` implements it over TCP, `memory_transport` in memory
+on trio's clock. A peer is its 32-byte Ed25519 key; an address is a multiaddr that ends in `/p2p/<peer id>`. Every
+wait has a deadline and every failure is a `TransportError` of one sentence. Nothing may depend on a publication.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, Protocol
+
+MAX_FRAME: Final = 2 << 20
+"""The most bytes in one frame of a stream; a frame travels as its u32 big-endian length and its bytes."""
+
+MAX_PUBLICATION: Final = 64 << 10
+"""The most bytes in one publication."""
+
+DIAL_S: Final = 10.0
+"""The time that one dial may take."""
+
+OPEN_S: Final = 15.0
+"""The time that opening one stream may take."""
+
+STALL_S: Final = 60.0
+"""The time that one frame may take on its way in or out; callers set shorter limits."""
+
+_BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_ID_PREFIX: Final = bytes.fromhex("002408011220")
+
+
+class TransportError(Exception):
+    """Something between this node and a peer did not work; the message is one sentence."""
+
+
+class Unreachable(TransportError):
+    """The peer cannot be dialed, or does not speak the protocol."""
+
+
+class PeerGone(TransportError):
+    """The stream or the connection ended, cleanly or not."""
+
+
+class TooMuch(TransportError):
+    """A frame, publication or number of streams is over its limit."""
+
+
+class Timeout(TransportError):
+    """The peer took too long."""
+
+
+class Stream(Protocol):
+    """Frames in both directions between two peers; whoever opened it closes it."""
+
+    peer: bytes
+    """The key of the other side."""
+
+    async def send(self, frame: bytes) -> None:
+        """Sends one frame; raises TooMuch over MAX_FRAME, PeerGone, or Timeout after STALL_S."""
+
+    async def receive(self, max_bytes: int = MAX_FRAME) -> bytes:
+        """The next whole frame; raises PeerGone at any end, TooMuch for one over `max_bytes`, Timeout after STALL_S."""
+
+    async def close(self) -> None:
+        """Ends both directions; never raises."""
+
+
+Handler = Callable[[Stream], Awaitable[None]]
+"""Serves one stream that a peer opened; its exception resets that stream, is counted, and ends nothing else."""
+
+Listener = Callable[[bytes, bytes], Awaitable[None]]
+"""Takes one publication: (key of the peer that published it, data)."""
+
+
+class Transport(Protocol):
+    """A node's place among its peers."""
+
+    key: bytes
+    """This node's own public key."""
+
+    def addresses(self) -> tuple[str, ...]:
+        """The multiaddrs that this node listens at, each ending in its `/p2p/<peer id>`."""
+
+    def peers(self) -> tuple[bytes, ...]:
+        """The keys of the peers that are connected now."""
+
+    def faults(self) -> Mapping[str, int]:
+        """How often each kind of fault was met and contained since the start."""
+
+    async def dial(self, address: str) -> bytes:
+        """Connects to the peer at `address` and returns its key; raises Unreachable, for another identity too."""
+
+    async def open(self, peer: bytes, protocol: str) -> Stream:
+        """A new stream to a connected peer; raises Unreachable, PeerGone, TooMuch or Timeout."""
+
+    def serve(self, protocol: str, handler: Handler) -> None:
+        """Has `handler` serve every stream that peers open for `protocol`, such as `/gonode/call/1`."""
+
+    async def publish(self, topic: str, data: bytes) -> None:
+        """Tells subscribers, as a hint that may be lost; raises TooMuch over MAX_PUBLICATION."""
+
+    def subscribe(self, topic: str, handler: Listener) -> None:
+        """Has `handler` take each publication of others on `topic`, one after the other."""
+
+    async def disconnect(self, peer: bytes) -> None:
+        """Ends the connection to `peer` and its streams; never raises."""
+
+
+def peer_id(key: bytes) -> str:
+    """The libp2p peer id of an Ed25519 key, such as `12D3KooW...`."""
+    number = int.from_bytes(_ID_PREFIX + key, "big")
+    text = ""
+    while number:
+        number, digit = divmod(number, 58)
+        text = _BASE58[digit] + text
+    return _BASE58[0] + text  # the prefix begins with one zero byte
+
+
+def peer_key(text: str) -> bytes:
+    """The Ed25519 key of a libp2p peer id; raises Unreachable for any other text."""
+    number = 0
+    for letter in text[:64]:
+        digit = _BASE58.find(letter)
+        if digit < 0:
+            break
+        number = number * 58 + digit
+    key = id_key(number.to_bytes(48, "big")[-38:])
+    if key is None or peer_id(key) != text:
+        raise Unreachable(f"{text[:64]!r} is not the id of a peer with an Ed25519 key.")
+    return key
+
+
+def id_key(data: bytes) -> bytes | None:
+    """The Ed25519 key in the bytes of a peer id; None for an id of another kind."""
+    return bytes(data[6:]) if len(data) == 38 and data.startswith(_ID_PREFIX) else None
+
+
+def address_key(address: str) -> bytes:
+    """The key of the peer at a multiaddr, from its last part `/p2p/<peer id>`; raises Unreachable without one."""
+    head, found, text = address.rpartition("/p2p/")
+    if not found or not head.startswith("/"):
+        raise Unreachable(f"The address {address[:200]!r} does not end in /p2p/ and a peer id.")
+    return peer_key(text)
+
+
+def short(key: bytes) -> str:
+    """The first eight hex digits of a key, for sentences and logs."""
+    return key.hex()[:8]

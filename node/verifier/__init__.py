@@ -1,0 +1,1 @@
+"""The verifier: replays, verdicts, epoch secrets, cosignatures, proofs."""

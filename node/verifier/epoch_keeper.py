@@ -1,0 +1,101 @@
+"""A verifier's epoch secrets: on disk before their hash is logged, revealed when they are spent.
+
+Spec: `docs/spec/epoch.md`. The next hash is logged before four fifths of an epoch are over; an old epoch is revealed once
+nothing drawn under it waits for a verdict.
+"""
+
+import os
+
+import trio
+
+from node.member import Member
+from node.peering.call import CallRefused
+from node.peering.post import Post
+from node.peering.transport import TransportError
+from protocol.ed25519 import SecretKey
+from protocol.envelope import Envelope
+from protocol.epoch import EpochHash, EpochReveal
+from protocol.seeds import epoch_hash
+
+LOOK_EVERY_S = 1.0
+
+
+class EpochKeeper:
+    """Logs hashes and reveals of one verifier."""
+
+    def __init__(self, member: Member, secret: SecretKey) -> None:
+        self._member = member
+        self._secret = secret
+        self._begin_at: int | None = None
+
+    def secret_of(self, epoch: int) -> bytes:
+        """The secret of an epoch whose hash is logged."""
+        secret = self._member.store.get(f"epoch/{epoch}")
+        if secret is None:
+            raise KeyError(f"The secret of epoch {epoch} is not in this node's store.")
+        return secret
+
+    async def run(self) -> None:
+        """Begins and reveals epochs until cancelled."""
+        while True:
+            await self._step()
+            await self._member.change_within(LOOK_EVERY_S)
+
+    async def finish(self) -> None:
+        """Ends the newest epoch by beginning one under which nothing is drawn yet, and reveals those before; for a drain.
+
+        The new epoch lets this verifier cosign the head that holds the reveals, and is gone on with at the next start.
+        """
+        epochs = self._member.state.epochs
+        self._begin_at = len(epochs.all(self._secret.public))
+        while any(info.secret is None for info in epochs.all(self._secret.public)[: self._begin_at]):
+            await self._step()
+            await self._member.change_within(LOOK_EVERY_S)
+
+    async def _step(self) -> None:
+        state = self._member.state
+        key = self._secret.public
+        epochs = state.epochs.all(key)
+        try:
+            if self._is_next_due():
+                await self._log_hash(len(epochs))
+            newest = epochs[-1].epoch if epochs else -1
+            for info in epochs:
+                if (
+                    info.secret is None
+                    and info.epoch < newest
+                    and not state.batches.unjudged(self._secret.public, info.epoch)
+                ):
+                    reveal = EpochReveal(state.run, key, info.epoch, self.secret_of(info.epoch))
+                    await self._post(reveal.seal(self._secret))
+        except TransportError:
+            await trio.sleep(self._member.jitter(LOOK_EVERY_S))
+
+    def _is_next_due(self) -> bool:
+        state = self._member.state
+        newest = state.epochs.newest(self._secret.public)
+        if newest is None or newest.secret is not None:
+            return True
+        if self._begin_at is not None and newest.epoch < self._begin_at:
+            return True
+        return state.size - newest.index > 4 * state.manifest.admission.epoch_entries // 5
+
+    async def _log_hash(self, epoch: int) -> None:
+        store = self._member.store
+        secret = store.get(f"epoch/{epoch}")
+        if secret is None:
+            secret = os.urandom(32)
+            store.put(f"epoch/{epoch}", secret)
+        run = self._member.state.run
+        record = EpochHash(run, self._secret.public, epoch, epoch_hash(run, self._secret.public, epoch, secret))
+        await self._post(record.seal(self._secret))
+
+    async def _post(self, envelope: Envelope) -> None:
+        """Posts, and waits until this node's own copy of the log has the entry, so that nothing is posted twice."""
+        try:
+            posted = await self._member.post(Post(envelope.encode(), b""))
+        except CallRefused as refusal:
+            self._member.events("refused", f"epoch entry refused: {refusal}")
+            await trio.sleep(LOOK_EVERY_S)
+        else:
+            await self._member.until_size(posted.index + 1)

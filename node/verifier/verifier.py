@@ -1,0 +1,204 @@
+"""The verifier: cosigns the log, keeps epoch secrets, replays what is drawn, says what it saw.
+
+Spec: `docs/spec/verdict.md`. Invariants: every batch is checked by the rules, drawn games are replayed whole up to the first
+mismatch; verdict, traces and proof are on disk before anything is sent, so a kill repeats at most one replay.
+"""
+
+from dataclasses import dataclass, field
+
+import trio
+
+from native.pool import Job
+from node.engine import Engine
+from node.member import Member
+from node.networks import NetworkFault
+from node.outbox import OPENING, VERDICT, Outbox
+from node.peering.transport import TransportError
+from node.verifier.accuser import accuse
+from node.verifier.epoch_keeper import EpochKeeper
+from node.verifier.witness import Witness
+from protocol.batch import Batch
+from protocol.ed25519 import SecretKey
+from protocol.seeds import work
+from protocol.verdict import ACCEPT, REJECT, TraceOpening, Verdict
+from verification.admission import check_batch, check_gate_result
+from verification.faults import Rejected
+from verification.gates import GateResultInfo
+from verification.identities import BatchInfo
+from verification.replay import collect, name_mismatch
+from verification.setup import gate_series, selfplay_job
+from verification.state import LogState
+
+AT_ONCE = 4
+FETCH_WITHIN_S = 60
+AGAIN_S = 5.0
+MAX_REASON = 200
+
+Subject = BatchInfo | GateResultInfo
+
+
+@dataclass(slots=True)
+class Finding:
+    """What judging a subject gave so far: games replayed, their D, why it is rejected (empty: it is not), the proof."""
+
+    drawn: list[int] = field(default_factory=list)
+    digests: list[bytes] = field(default_factory=list)
+    reason: str = ""
+    proof: bytes = b""
+
+
+class Verifier:
+    """One verifying node; `run` returns when a drain is complete."""
+
+    def __init__(self, member: Member, secret: SecretKey, engine: Engine) -> None:
+        self._member = member
+        self._secret = secret
+        self._engine = engine
+        self.outbox = Outbox(member)
+        self._epochs = EpochKeeper(member, secret)
+        self._witness = Witness(member, secret, self._epochs)
+        self._draining = False
+        self._busy: set[bytes] = set()
+        self.verdicts = 0
+        self.plies = 0
+
+    def drain(self) -> None:
+        """Judge what waits, end the epoch, reveal its secret, then let `run` return."""
+        self._draining = True
+        self._member.wake()
+
+    async def run(self) -> None:
+        """Verifies until drained."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.outbox.run)
+            nursery.start_soon(self._witness.run)
+            nursery.start_soon(self._epochs.run)
+            await self._judge_all()
+            await self.outbox.until_empty()
+            await self._epochs.finish()
+            await self._witness.catch_up()
+            nursery.cancel_scope.cancel()
+
+    async def _judge_all(self) -> None:
+        """Judges subjects as they come, a few at once; returns when draining and nothing waits."""
+        async with trio.open_nursery() as nursery:
+            while True:
+                waiting = self._waiting()
+                for subject in waiting[: max(0, AT_ONCE - len(self._busy))]:
+                    self._busy.add(subject.digest)
+                    nursery.start_soon(self._judge, subject)
+                if self._draining and not self._busy and not self._has_open_batches():
+                    return
+                await self._member.change_within(1.0)
+
+    def _waiting(self) -> list[Subject]:
+        state, key = self._member.state, self._secret.public
+        subjects: list[Subject] = [*state.gate_results_awaiting_verdict(key), *state.batches_awaiting_verdict(key)]
+        return [
+            each
+            for each in subjects
+            if each.digest not in self._busy and self._member.store.outbox_item(VERDICT, each.digest) is None
+        ]
+
+    def _has_open_batches(self) -> bool:
+        """Whether a batch still waits for this verifier, its beacon included."""
+        return any(batch.verdict is None for batch in self._member.state.batches.open)
+
+    async def _judge(self, subject: Subject) -> None:
+        try:
+            finding = await self._examine(subject)
+        except (TransportError, NetworkFault) as error:
+            self._member.events("waiting", f"Entry {subject.index} cannot be verified yet: {error}")
+            await trio.sleep(self._member.jitter(AGAIN_S))
+        else:
+            if finding is not None:
+                self._say(subject, finding)
+        finally:
+            self._busy.discard(subject.digest)
+            self._member.wake()
+
+    async def _examine(self, subject: Subject) -> Finding | None:
+        """Fetches, checks and replays a subject; None when the engine was stopped in between."""
+        member = self._member
+        record = subject.header if isinstance(subject, BatchInfo) else subject.result
+        blob = await member.blobs.fetch(record.blob_digest, member.reach.peers(), record.blob_len, FETCH_WITHIN_S)
+        try:
+            batch = await trio.to_thread.run_sync(_check, member.state, subject, blob)
+        except Rejected as rejected:
+            return await self._reject(subject, Finding(), blob, rejected)
+        finding = Finding()
+        for game in self._drawn(subject):
+            job = await self._job(subject, game)
+            done = await self._engine.replay(job, batch.games[game].raw)
+            if done.is_stopped:
+                return None
+            replayed = collect((game,), (done,))
+            finding.drawn.append(game)
+            finding.digests += replayed.digests
+            self.plies += done.plies
+            if replayed.mismatch is not None:
+                named = await trio.to_thread.run_sync(name_mismatch, job, batch.games[game], replayed.mismatch)
+                return await self._reject(subject, finding, blob, named)
+        return finding
+
+    async def _reject(self, subject: Subject, finding: Finding, blob: bytes, rejected: Rejected) -> Finding:
+        """The finding that rejects, with a proof against the contributor where one game is to blame."""
+        finding.reason = str(rejected)[:MAX_REASON]
+        if isinstance(subject, BatchInfo):
+            finding.proof = await accuse(self._member, subject, blob, rejected)
+        return finding
+
+    def _drawn(self, subject: Subject) -> tuple[int, ...]:
+        if isinstance(subject, GateResultInfo):
+            return subject.drawn
+        return subject.draw(self._epochs.secret_of(subject.candidates[self._secret.public]))
+
+    async def _job(self, subject: Subject, game: int) -> Job:
+        """The game of a subject as it has to be replayed."""
+        member, state = self._member, self._member.state
+        if isinstance(subject, GateResultInfo):
+            assignment = subject.assignment
+            candidate, base = await member.gate_players(assignment)
+            pair, colour = divmod(game, 2)
+            return gate_series(state, assignment.candidate).jobs(assignment.first_pair + pair, candidate, base)[colour]
+        release = state.release_by_id(subject.header.release)
+        assert release is not None  # the state refuses a header of an unknown release
+        player = await member.player_of(release)
+        return selfplay_job(state, release, subject.header.owner, subject.header.first_counter + game, player)
+
+    def _say(self, subject: Subject, finding: Finding) -> None:
+        """Keeps verdict and traces to be sent."""
+        member = self._member
+        record = subject.header if isinstance(subject, BatchInfo) else subject.result
+        verdict = Verdict(
+            run=member.state.run,
+            subject=subject.digest,
+            index=subject.index,
+            epoch=subject.candidates[self._secret.public],
+            verifier=self._secret.public,
+            semantics=subject.semantics,
+            drawn=tuple(finding.drawn),
+            outcome=REJECT if finding.reason else ACCEPT,
+            reason=finding.reason,
+            work=work(record.run, self._secret.public, subject.digest, finding.digests),
+        )
+        traces = member.blob_store.put(b"".join(finding.digests))
+        opening = TraceOpening(record.run, self._secret.public, subject.digest, traces, len(finding.digests))
+        with member.store.transaction():
+            self.outbox.put(VERDICT, subject.digest, verdict.seal(self._secret), finding.proof)
+            if finding.drawn:
+                self.outbox.put(OPENING, subject.digest, opening.seal(self._secret))
+        self.verdicts += 1
+        member.events(
+            "verdict",
+            f"Entry {subject.index}: {verdict.outcome}, {len(finding.drawn)} games replayed. {finding.reason}".strip(),
+            index=subject.index,
+            outcome=verdict.outcome,
+            drawn=len(finding.drawn),
+        )
+
+
+def _check(state: LogState, subject: Subject, blob: bytes) -> Batch:
+    if isinstance(subject, BatchInfo):
+        return check_batch(state, subject, blob)
+    return check_gate_result(state, subject, blob)

@@ -1,0 +1,96 @@
+"""The verifier as a witness: cosigns heads that extend what it saw, and gives its beacon share with each.
+
+Spec: `docs/spec/log.md` ("Witnesses"), `docs/spec/beacon.md`. Invariant: after a head was cosigned, no other is until the
+log holds that head's share set with the own share in it; the cosignature is on disk before it is sent and is sent until
+it is taken.
+"""
+
+import trio
+
+from node.disk.store import Head
+from node.member import Member
+from node.peering.call import CallRefused
+from node.peering.post import COSIGN_PROTOCOL, Cosigning
+from node.peering.transport import TransportError
+from node.verifier.epoch_keeper import EpochKeeper
+from protocol.checkpoint import Checkpoint, cosign
+from protocol.ed25519 import SecretKey
+from protocol.epoch import Share
+from protocol.seeds import beacon_share, log_origin
+from verification.witness import witness_name
+
+LAST_KEY = "cosigned"
+LOOK_EVERY_S = 0.3
+
+
+class Witness:
+    """Cosigns for one verifier."""
+
+    def __init__(self, member: Member, secret: SecretKey, epochs: EpochKeeper) -> None:
+        self._member = member
+        self._secret = secret
+        self._epochs = epochs
+
+    async def run(self) -> None:
+        """Cosigns new heads until cancelled."""
+        while True:
+            try:
+                await self._step()
+            except TransportError:
+                await trio.sleep(self._member.jitter(1))
+            except CallRefused as refusal:
+                self._member.events("cosign-refused", str(refusal))
+                self._member.store.delete(LAST_KEY)
+                await trio.sleep(1)
+            await self._member.change_within(LOOK_EVERY_S)
+
+    async def catch_up(self) -> None:
+        """Cosigns until the newest head this node knows carries its cosignature; for a drain."""
+        with trio.move_on_after(15):
+            while True:
+                newest = self._member.newest_head()
+                last = self._last()
+                if newest is not None and last is not None and last.size >= newest.size and self._is_logged(last):
+                    return
+                await self._member.change_within(LOOK_EVERY_S)
+
+    def _last(self) -> Cosigning | None:
+        saved = self._member.store.get(LAST_KEY)
+        return None if saved is None else Cosigning.parse(saved)
+
+    async def _step(self) -> None:
+        last = self._last()
+        if last is not None and not self._is_logged(last):
+            await self._send(last)
+            return
+        newest = self._member.newest_head()
+        if newest is None or (last is not None and newest.size <= last.size) or newest.size > self._member.state.size:
+            return
+        cosigning = self._cosign(newest)
+        if cosigning is not None:
+            self._member.store.put(LAST_KEY, cosigning.encode())
+            await self._send(cosigning)
+
+    def _is_logged(self, last: Cosigning) -> bool:
+        return self._member.state.beacons.has_share(self._secret.public, last.size)
+
+    def _cosign(self, newest: Head) -> Cosigning | None:
+        state = self._member.state
+        epoch = state.epochs.at(self._secret.public, newest.size)
+        if epoch is None or state.tree.root(newest.size) != newest.root:
+            return None
+        secret = self._epochs.secret_of(epoch.epoch)
+        share = Share(
+            run=state.run,
+            verifier=self._secret.public,
+            epoch=epoch.epoch,
+            size=newest.size,
+            root_hash=newest.root,
+            share=beacon_share(secret, state.run, newest.size, newest.root),
+        )
+        body = Checkpoint(log_origin(state.run), newest.size, newest.root).body()
+        line = cosign(body, self._secret, witness_name(self._secret.public), int(self._member.clock()))
+        return Cosigning(self._secret.public, newest.size, line.encode(), share.seal(self._secret).encode())
+
+    async def _send(self, cosigning: Cosigning) -> None:
+        await self._member.reach.call(COSIGN_PROTOCOL, cosigning.encode())

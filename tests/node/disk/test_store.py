@@ -1,0 +1,144 @@
+"""The store: order, transactions, kills."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from node.disk.store import Head, PeerRecord, Series, Store, StoreError
+
+
+def test_log(tmp_path: Path) -> None:
+    with Store(tmp_path / "node.db") as store:
+        assert store.log_size == 0
+        assert store.append([b"a", b"bb"]) == 2
+        assert store.append([b"ccc"]) == 3
+        assert store.entry(1) == b"bb"
+        assert store.entry(3) is None
+        assert store.entries(0, 10) == [b"a", b"bb", b"ccc"]
+        assert store.entries(1, 1) == [b"bb"]
+        assert store.entries(0, 10, max_bytes=3) == [b"a", b"bb"]
+        assert store.entries(3, 10) == []
+    with Store(tmp_path / "node.db") as store:
+        assert list(store.iterate_log(1)) == [b"bb", b"ccc"]
+
+
+def test_transactions_are_whole(tmp_path: Path) -> None:
+    with Store(tmp_path / "node.db") as store:
+
+        def fail() -> None:
+            with store.transaction():
+                store.put("a", b"1")
+                with store.transaction():
+                    store.append([b"x"])
+                raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            fail()
+        assert store.get("a") is None
+        assert store.log_size == 0
+        with store.transaction():
+            store.put("a", b"1")
+            store.append([b"x"])
+        assert (store.get("a"), store.log_size) == (b"1", 1)
+
+
+def test_heads(tmp_path: Path) -> None:
+    with Store(tmp_path / "node.db") as store:
+        assert store.newest_head() is None
+        store.put_head(Head(5, b"r5", b"note"))
+        store.put_head(Head(5, b"r5", b"note with cosignature"))
+        store.put_head(Head(5, b"r5", b"note"))
+        store.put_head(Head(7, b"r7", b"n7"))
+        store.put_head(Head(7, b"other", b"n7"))
+        assert store.newest_head(6) == Head(5, b"r5", b"note with cosignature")
+        assert store.newest_head(4) is None
+        assert [head.root for head in store.heads(6)] == [b"other", b"r7"]
+
+
+def test_values_and_own_games(tmp_path: Path) -> None:
+    with Store(tmp_path / "node.db") as store:
+        store.put("x/1", b"1")
+        store.put("x/2", b"2")
+        store.put("x_1", b"3")
+        assert store.names("x/") == ["x/1", "x/2"]
+        store.delete("x/1")
+        assert store.get("x/1") is None
+        assert store.series(b"r") == Series(b"r", 0, False)
+        store.put_series(Series(b"r", 8, True))
+        assert store.series(b"r") == Series(b"r", 8, True)
+        for counter in (2, 0, 1):
+            store.put_game(b"r", counter, b"game %d" % counter)
+        assert store.games(b"r") == [(0, b"game 0"), (1, b"game 1"), (2, b"game 2")]
+        store.drop_games(b"r", 2)
+        assert store.games(b"r") == [(2, b"game 2")]
+
+
+def test_outbox(tmp_path: Path) -> None:
+    with Store(tmp_path / "node.db") as store:
+        assert store.put_outbox("batch", b"1", b"payload")
+        assert store.put_outbox("batch", b"0", b"second")
+        assert store.put_outbox("verdict", b"1", b"other")
+        assert not store.put_outbox("batch", b"1", b"again")
+        assert [item.payload for item in store.outbox("batch")] == [b"payload", b"second"]
+        store.set_outbox_state("batch", b"1", "sent")
+        assert [item.key for item in store.outbox("batch", "sent")] == [b"1"]
+        assert [item.key for item in store.outbox("batch", "new")] == [b"0"]
+        store.drop_outbox("batch", b"1")
+        assert store.outbox_item("batch", b"1") is None
+        found = store.outbox_item("verdict", b"1")
+        assert found is not None
+        assert found.state == "new"
+
+
+def test_peers(tmp_path: Path) -> None:
+    with Store(tmp_path / "node.db") as store:
+        store.put_peer(PeerRecord("/a", b"k"))
+        store.put_peer(PeerRecord("/b", b"k", 5, 3, 0))
+        store.put_peer(PeerRecord("/a", b"k", 1, 1, 2))
+        assert store.peers() == [PeerRecord("/b", b"k", 5, 3, 0), PeerRecord("/a", b"k", 1, 1, 2)]
+        store.drop_peer("/b")
+        assert len(store.peers()) == 1
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "node.db").write_bytes(b"no database at all" * 100)
+    with pytest.raises(StoreError, match="cannot be read"):
+        Store(tmp_path / "node.db")
+    db = sqlite3.connect(tmp_path / "newer.db")
+    db.execute("PRAGMA user_version = 9")
+    db.close()
+    with pytest.raises(StoreError, match="format 9"):
+        Store(tmp_path / "newer.db")
+
+
+def test_what_returned_survives_a_kill(tmp_path: Path) -> None:
+    path = tmp_path / "node.db"
+    script = (
+        "import sys; from pathlib import Path; from node.disk.store import Store\n"
+        "store = Store(Path(sys.argv[1]))\n"
+        "for number in range(10**9):\n"
+        "    with store.transaction():\n"
+        "        store.append([b'%d' % number]); store.put('n', b'%d' % number)\n"
+        "    print(number, flush=True)\n"
+    )
+    root = Path(__file__).parents[2]
+    writer = subprocess.Popen(
+        [sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(root)}
+    )
+    assert writer.stdout is not None
+    last = -1
+    for line in writer.stdout:
+        last = int(line)
+        if last >= 50:
+            break
+    writer.send_signal(signal.SIGKILL)
+    writer.wait()
+    writer.stdout.close()
+    with Store(path) as store:
+        assert store.log_size > last
+        assert store.get("n") == store.entry(store.log_size - 1) == b"%d" % (store.log_size - 1)

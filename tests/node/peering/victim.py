@@ -1,0 +1,74 @@
+"""A node in a process of its own, for attacks to be aimed at: `victim.py [STREAMS CONNECTIONS_PER_ADDRESS CONNECTIONS]`.
+
+Prints its address; ends when its standard input does.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import trio
+
+from node.peering.call import serve_calls
+from node.peering.libp2p_quota import Limits
+from node.peering.libp2p_transport import open_libp2p
+from node.peering.transport import Stream
+from protocol.ed25519 import SecretKey
+
+ECHO, RAISE, IDLE, LATE, STATUS = (f"/gonode/{name}/1" for name in ("echo", "raise", "idle", "late", "status"))
+GOOD_TOPIC, BAD_TOPIC = "good", "bad"
+LATE_S = 6.0
+LATE_FRAMES = 12
+
+
+async def main(limits: Limits) -> None:
+    """Serves until the standard input ends."""
+    heard: list[str] = []
+    idle = 0
+
+    async def echo(peer: bytes, request: bytes) -> bytes:
+        return request
+
+    async def fail(stream: Stream) -> None:
+        raise RuntimeError("a handler that fails")
+
+    async def hold(stream: Stream) -> None:
+        nonlocal idle
+        idle += 1
+        await trio.sleep_forever()
+
+    async def late(stream: Stream) -> None:
+        await trio.sleep(LATE_S)
+        for _ in range(LATE_FRAMES):
+            await stream.send((await stream.receive())[:10])
+
+    async def status(peer: bytes, request: bytes) -> bytes:
+        tasks = trio.lowlevel.current_statistics().tasks_living
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        faults = dict(transport.faults())
+        return json.dumps(
+            {"resident": pages * 4096, "faults": faults, "heard": heard, "idle": idle, "tasks": tasks}
+        ).encode()
+
+    async def hear(source: bytes, data: bytes) -> None:
+        heard.append(data.decode())
+
+    def validate(*_: object) -> bool:
+        raise RuntimeError("a validator that fails")
+
+    async with open_libp2p(SecretKey.generate(), limits=limits) as transport:
+        serve_calls(transport, ECHO, echo)
+        serve_calls(transport, STATUS, status)
+        transport.serve(RAISE, fail)
+        transport.serve(IDLE, hold)
+        transport.serve(LATE, late)
+        transport.subscribe(GOOD_TOPIC, hear)
+        transport.subscribe(BAD_TOPIC, hear)
+        transport.pubsub.set_topic_validator(BAD_TOPIC, validate, False)
+        print(transport.addresses()[0], flush=True)
+        while await trio.to_thread.run_sync(sys.stdin.readline):
+            pass
+
+
+if __name__ == "__main__":
+    trio.run(main, Limits(*map(int, sys.argv[1:])))
