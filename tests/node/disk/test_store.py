@@ -126,7 +126,7 @@ def test_what_returned_survives_a_kill(tmp_path: Path) -> None:
         "        store.append([b'%d' % number]); store.put('n', b'%d' % number)\n"
         "    print(number, flush=True)\n"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     writer = subprocess.Popen(
         [sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(root)}
     )

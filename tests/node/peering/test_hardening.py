@@ -30,7 +30,7 @@ class Victim:
     """A victim's process and address."""
 
     def __init__(self, *limits: int) -> None:
-        root = Path(__file__).parents[2]
+        root = Path(__file__).parents[3]
         self.process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("victim.py")), *map(str, limits)],
             stdin=subprocess.PIPE,
@@ -358,7 +358,7 @@ def test_logging_stays_the_programs() -> None:
         "assert library.propagate and not library.handlers\n"
         "assert not logging.getLogger().handlers\n"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", script],
         capture_output=True,
