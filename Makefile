@@ -109,8 +109,14 @@ $(VENV)/.dev: $(VENV)/.train
 	  $(VENV)/lib/python3*/site-packages/async_generator-stubs
 	@touch $@
 
+# The list of modules, renewed when one comes, moves or goes: an editable install maps each module to its file.
+$(VENV)/.modules: FORCE
+	@mkdir -p $(VENV); find $(PACKAGES) -name '*.py' | LC_ALL=C sort | cmp -s - $@ || \
+	  find $(PACKAGES) -name '*.py' | LC_ALL=C sort > $@
+FORCE:
+
 # An editable install: Python files are used as they lie here, the engine is built again when its sources change.
-$(VENV)/.built: $(VENV)/.train $(C_SOURCES)
+$(VENV)/.built: $(VENV)/.train $(VENV)/.modules $(C_SOURCES)
 	@echo "Building the engine"
 	@CC="$(CC)" $(PIP) install --no-build-isolation --no-deps --editable .
 	@touch $@
