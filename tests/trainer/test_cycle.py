@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from native.network import Kernel, Network
+from trainer.__main__ import main
 from trainer.cycle import METRICS, NETWORK, RESULT, WEIGHTS, run, state_name
 from trainer.errors import BadJob, Interrupted, LossNotFinite, LossSpike, NoRows
 from trainer.events import Events
@@ -24,6 +25,7 @@ from trainer.job import Job
 from trainer.tensors import TensorFile
 
 Batches = list[dict[str, Any]]
+Command = Callable[[list[str]], tuple[int, str, str]]
 HOME = Path(__file__).parents[2]
 
 
@@ -58,6 +60,21 @@ def wait_for(found: Callable[[], bool], process: subprocess.Popen[str]) -> None:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < until
         time.sleep(0.002)
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
+    """Runs the command line in this process: exit status, standard output, standard error."""
+    kept = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
+
+    def run_it(arguments: list[str]) -> tuple[int, str, str]:
+        status = main(arguments)
+        found = capsys.readouterr()
+        return status, found.out, found.err
+
+    yield run_it
+    for number, handler in kept:
+        signal.signal(number, handler)
 
 
 def test_a_cycle_learns_and_its_network_plays(make_job: Any, batches: Batches) -> None:
@@ -227,33 +244,37 @@ def test_games_that_break_the_rules_are_skipped(make_job: Any, batches: Batches,
     assert "ply 1" in skipped[0]["why"]
 
 
-def test_a_loss_that_explodes_stops_the_cycle_at_the_last_good_state(make_job: Any, batches: Batches) -> None:
+def test_a_loss_that_explodes_stops_the_cycle_at_the_last_good_state(
+    make_job: Any, batches: Batches, command: Command
+) -> None:
     path = make_job(batches, learning_rate_micro=4_000_000_000, warmup_steps=0, gradient_clip_micro=0)
     with pytest.raises((LossNotFinite, LossSpike), match="last good state is that of step 0"):
         cycle(path)
     out = Path(json.loads(path.read_text())["out"])
     assert not (out / RESULT).exists()
-    process = start(path)
-    stdout, stderr = process.communicate(timeout=60)
-    assert process.returncode == 1
+    status, stdout, stderr = command(["cycle", str(path)])
+    assert status == 1
     assert json.loads(stdout.splitlines()[-1])["event"] == "failed"
     assert len(stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
-    ("prelude", "arguments", "word"),
-    [
-        ("", ["cycle", "nowhere.json"], "cannot be read"),
-        ("", ["cycle"], "Usage"),
-        ("import sys; sys.modules['torch'] = None; ", ["cycle", "job.json"], "torch"),
-    ],
+    ("arguments", "word"),
+    [(["cycle", "nowhere.json"], "cannot be read"), (["cycle"], "Usage"), (["train", "job.json"], "Usage")],
 )
-def test_bad_input_is_one_sentence_and_status_2(prelude: str, arguments: list[str], word: str) -> None:
-    code = f"{prelude}import sys; from trainer.__main__ import main; sys.exit(main({arguments!r}))"
-    found = subprocess.run([sys.executable, "-c", code], cwd=HOME, capture_output=True, text=True, timeout=60)
-    assert found.returncode == 2
-    assert len(found.stderr.splitlines()) == 1
-    assert word in found.stderr
+def test_bad_input_is_one_sentence_and_status_2(arguments: list[str], word: str, command: Command) -> None:
+    status, _, stderr = command(arguments)
+    assert status == 2
+    assert len(stderr.splitlines()) == 1
+    assert word in stderr
+
+
+def test_without_torch_it_says_what_to_install(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    status, _, stderr = command(["cycle", "job.json"])
+    assert status == 2
+    assert "gonode[train]" in stderr
+    assert len(stderr.splitlines()) == 1
 
 
 def test_a_folder_that_cannot_be_made(make_job: Any, batches: Batches, tmp_path: Path) -> None:
