@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import trio
 
-from node import libp2p_hardening
+from node.peering import libp2p_hardening
 from node.peering.libp2p_quota import Limits, Quota
 from node.peering.transport import (
     DIAL_S,

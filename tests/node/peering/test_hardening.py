@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import trio
 
-from node import libp2p_hardening
+from node.peering import libp2p_hardening
 from node.peering.call import call
 from node.peering.libp2p_transport import MESHSUB, Libp2pTransport, open_libp2p
 from node.peering.libp2p_yamux import MAX_STREAM_BUFFER
