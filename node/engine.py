@@ -4,19 +4,22 @@
 one inline on a virtual clock.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, TypeVar, TypeVarTuple
 
 import trio
 
 from native.network import Kernel
 from native.pool import Done, Job, Pool
 
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
 
 class Engine(Protocol):
-    """Plays and replays whole games. A job's networks must outlive it."""
+    """Everything that computes for long. A job's networks must outlive it."""
 
     async def play(self, job: Job) -> Done:
         """The finished game of a job; its status is OK or STOPPED."""
@@ -24,6 +27,10 @@ class Engine(Protocol):
 
     async def replay(self, job: Job, block: bytes) -> Done:
         """Replays a game block against what the job would play; status OK, MISMATCH or STOPPED."""
+        ...
+
+    async def compute(self, function: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
+        """What a function of the trust core returns or raises, such as the checks of a whole batch."""
         ...
 
 
@@ -43,6 +50,10 @@ class PoolEngine:
     async def replay(self, job: Job, block: bytes) -> Done:
         """See `Engine.replay`."""
         return await self._submit(job, block)
+
+    async def compute(self, function: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
+        """See `Engine.compute`."""
+        return await trio.to_thread.run_sync(function, *arguments)
 
     async def _submit(self, job: Job, block: bytes | None) -> Done:
         self._next_id += 1

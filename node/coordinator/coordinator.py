@@ -46,7 +46,7 @@ class Coordinator:
         self._secret = secret
         self._log = log
         self._announce = announce
-        self.intake = Intake(member, secret, log)
+        self.intake = Intake(member, secret, log, engine)
         self._adjudicator = Adjudicator(member, secret, log)
         self._cycle = TrainingCycle(member, secret, log, train)
         self._gatekeeper = Gatekeeper(member, secret, log)

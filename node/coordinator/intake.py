@@ -8,6 +8,7 @@ import trio
 
 from native.network import Kernel
 from node.coordinator.log_writer import LogWriter
+from node.engine import Engine
 from node.member import Member
 from node.peering.call import CallRefused
 from node.peering.post import Cosigning, Post, Posted
@@ -35,10 +36,11 @@ RECEIPTED = (BatchHeader, GateResult)
 class Intake:
     """Serves posts and cosignings."""
 
-    def __init__(self, member: Member, secret: SecretKey, log: LogWriter) -> None:
+    def __init__(self, member: Member, secret: SecretKey, log: LogWriter, engine: Engine) -> None:
         self._member = member
         self._secret = secret
         self._log = log
+        self._engine = engine
         self._lock = trio.Lock()
 
     async def cosigning(self, peer: bytes, request: bytes) -> bytes:
@@ -110,7 +112,7 @@ class Intake:
         """Repeats a proof with the scalar kernel and bans whom it convicts."""
         state = self._member.state
         try:
-            finding = await trio.to_thread.run_sync(check_proof, proof, state.run, self._network_of, Kernel.SCALAR)
+            finding = await self._engine.compute(check_proof, proof, state.run, self._network_of, Kernel.SCALAR)
         except (ProtocolError, NetworkMissing) as error:
             self._member.events("proof-fails", f"A verifier's proof does not hold: {error}")
             return

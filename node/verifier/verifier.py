@@ -123,7 +123,7 @@ class Verifier:
         record = subject.header if isinstance(subject, BatchInfo) else subject.result
         blob = await member.blobs.fetch(record.blob_digest, member.reach.peers(), record.blob_len, FETCH_WITHIN_S)
         try:
-            batch = await trio.to_thread.run_sync(_check, member.state, subject, blob)
+            batch = await self._engine.compute(_check, member.state, subject, blob)
         except Rejected as rejected:
             return await self._reject(subject, Finding(), blob, rejected)
         finding = Finding()
@@ -137,7 +137,7 @@ class Verifier:
             finding.digests += replayed.digests
             self.plies += done.plies
             if replayed.mismatch is not None:
-                named = await trio.to_thread.run_sync(name_mismatch, job, batch.games[game], replayed.mismatch)
+                named = await self._engine.compute(name_mismatch, job, batch.games[game], replayed.mismatch)
                 return await self._reject(subject, finding, blob, named)
         return finding
 
