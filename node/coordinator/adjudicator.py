@@ -1,17 +1,19 @@
 """The coordinator's decisions: checks the traces behind each verdict and logs what became of each batch.
 
 Spec: `docs/spec/admission.md`. The state says which decision is due; this part adds the one thing the log cannot show:
-that the opened traces hash to the verdict's `work`.
+that the opened traces are those of the replayed games.
 """
 
 from node.coordinator.log_writer import LogWriter
 from node.member import Member
 from protocol.admission import Admission, Decision
+from protocol.batch import parse_batch
+from protocol.compress import decompress
 from protocol.ed25519 import SecretKey
-from protocol.seeds import work
-from protocol.verdict import TraceOpening, Verdict
+from protocol.errors import ProtocolError
 from verification.faults import LogFault
 from verification.identities import BatchInfo
+from verification.traces import is_backed
 
 MOST_AT_ONCE = 256
 
@@ -29,7 +31,7 @@ class Adjudicator:
         state = self._member.state
         decisions: list[Decision] = []
         for batch in (*state.batches_awaiting_decision(), *self._never_came()):
-            if batch.is_complete and not self.is_backed(batch.verdict, batch.opening):
+            if batch.is_complete and not self._is_backed(batch):
                 continue
             decision = state.batches.decision(batch, state.size)
             if decision is not None and len(decisions) < MOST_AT_ONCE:
@@ -54,12 +56,19 @@ class Adjudicator:
         state, blobs = self._member.state, self._member.blob_store
         return [batch for batch in state.batches.overdue(state.size) if not blobs.has(batch.header.blob_digest)]
 
-    def is_backed(self, verdict: Verdict | None, opening: TraceOpening | None) -> bool:
-        """Whether the opened traces are the ones that the verdict's `work` binds."""
+    def _is_backed(self, batch: BatchInfo) -> bool:
+        """Whether the opened traces are those that the verdict's `work` binds and the batch records."""
+        verdict, opening = batch.verdict, batch.opening
+        blobs = self._member.blob_store
         if verdict is None:
             return False
-        data = self._member.blob_store.get(opening.blob_digest) if opening is not None else b""
-        if data is None or len(data) % 32:
+        if opening is None:
+            return is_backed(verdict, b"")
+        data, blob = blobs.get(opening.blob_digest), blobs.get(batch.header.blob_digest)
+        if data is None or blob is None:
             return False
-        digests = [data[at : at + 32] for at in range(0, len(data), 32)]
-        return work(verdict.run, verdict.verifier, verdict.subject, digests) == verdict.work
+        try:
+            content = parse_batch(decompress(blob, batch.header.raw_len))
+        except ProtocolError:
+            content = None
+        return is_backed(verdict, data, content)

@@ -21,6 +21,7 @@ from node.disk.store import Store
 from node.engine import Engine
 from node.events import Events
 from node.founding.founding import load_founding
+from node.founding.listening import ListenError
 from node.founding.root_signing import next_root
 from node.launch import OpenTransport, open_gossip
 from node.member import Member
@@ -122,4 +123,6 @@ def waiting_roots(home: Home, state: LogState) -> list[Envelope]:
 
 
 def _listen(ticket: Ticket) -> str:
+    if not ticket.addresses:
+        raise ListenError("The ticket names no address; say where to listen: --listen /ip4/ADDRESS/tcp/PORT.")
     return ticket.addresses[0].rpartition("/p2p/")[0]
