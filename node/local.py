@@ -32,7 +32,13 @@ DRAIN_WITHIN_S = 60
 STOP_WITHIN_S = 15
 
 
+BAD_INPUT = 2
+
 Progress = Callable[["LocalNetwork"], None]
+
+
+class LocalError(Exception):
+    """One sentence about a network that cannot be started."""
 
 
 @dataclass(slots=True)
@@ -140,8 +146,11 @@ class LocalNetwork:
 
     async def _start(self, nursery: trio.Nursery) -> None:
         nursery.start_soon(self._keep, self.coordinator)
-        with trio.fail_after(START_WITHIN_S):
+        with trio.move_on_after(START_WITHIN_S) as starting:
             await self.coordinator.listening.wait()
+        if starting.cancelled_caught:
+            log = self.coordinator.home.directory / "log.txt"
+            raise LocalError(f"The coordinator did not start within {START_WITHIN_S} s; see {log}.")
         for child in self.children[1:]:
             nursery.start_soon(self._keep, child)
 
@@ -173,7 +182,10 @@ class LocalNetwork:
                 *lines, pending = (pending + part).split(b"\n")
                 for line in lines:
                     self._heard(child, line)
-            await child.process.wait()
+            status = await child.process.wait()
+        if status == BAD_INPUT and not child.listening.is_set():
+            reasons = (child.home.directory / "log.txt").read_text(encoding="utf-8", errors="replace").splitlines()
+            raise LocalError(f"The {child.name} cannot start: {reasons[-1] if reasons else 'it gave no reason.'}")
 
     def _heard(self, child: Child, line: bytes) -> None:
         try:

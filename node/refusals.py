@@ -1,5 +1,7 @@
 """Which errors are the user's or the world's: each has one clear sentence and an exit status, never a traceback."""
 
+import sqlite3
+
 from native.errors import EngineError
 from node.audits.folder_audit import AuditInputError
 from node.contributor.registrar import RegistrationRefused
@@ -12,12 +14,14 @@ from node.founding.founding import FoundingError
 from node.founding.invites import InviteError
 from node.founding.listening import ListenError
 from node.founding.manifest_file import ManifestFileError
+from node.local import LocalError
 from node.matches.opponent import OpponentError
 from node.networks import NetworkFault
 from node.peering.log_follower import LogUnbelievable
 from node.peering.transport import TransportError
 from protocol.errors import ProtocolError
 from verification.faults import LogFault
+from verification.proof import NetworkMissing
 
 REFUSALS: tuple[type[BaseException], ...] = (
     AuditInputError,
@@ -28,15 +32,18 @@ REFUSALS: tuple[type[BaseException], ...] = (
     InviteError,
     KeyringError,
     ListenError,
+    LocalError,
     LogFault,
     LogUnbelievable,
     ManifestFileError,
     NetworkFault,
+    NetworkMissing,
     OSError,
     OpponentError,
     ProtocolError,
     RegistrationRefused,
     StoreError,
+    sqlite3.Error,
 )
 """Exit status 2."""
 

@@ -54,8 +54,8 @@ def run_contributor(options: RoleOptions, invite: Path | None, name: str | None)
     """Contributes until drained or stopped; the exit status."""
     selftest()
     events = EventPrinter("contributor", options.as_json)
+    invitation = b"" if invite is None else read_invite(invite, read_ticket(options.ticket).run)
     secret = load_or_create_key(options.home.key("host"))
-    invitation = b"" if invite is None else read_invite(invite)
 
     async def main() -> int:
         async with (

@@ -7,7 +7,10 @@ from typing import Any
 import click
 
 directory_option = click.option(
-    "--dir", "directory", type=click.Path(path_type=Path, file_okay=False), required=True, help="The node's directory."
+    "--dir",
+    "directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The node's directory; default: the one below ~/.gonode where a node runs.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 
@@ -15,7 +18,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="One JSON obj
 @click.command()
 @directory_option
 @json_option
-def status(directory: Path, as_json: bool) -> int:
+def status(directory: Path | None, as_json: bool) -> int:
     """Say what the running node does and what it waits for."""
     answer = _ask(directory, "status")
     click.echo(json.dumps(answer) if as_json else "\n".join(_lines(answer)))
@@ -25,7 +28,7 @@ def status(directory: Path, as_json: bool) -> int:
 @click.command()
 @directory_option
 @json_option
-def stop(directory: Path, as_json: bool) -> int:
+def stop(directory: Path | None, as_json: bool) -> int:
     """Stop the running node at once; nothing finished is lost."""
     answer = _ask(directory, "stop")
     click.echo(json.dumps(answer) if as_json else "Stopping.")
@@ -35,18 +38,31 @@ def stop(directory: Path, as_json: bool) -> int:
 @click.command()
 @directory_option
 @json_option
-def drain(directory: Path, as_json: bool) -> int:
+def drain(directory: Path | None, as_json: bool) -> int:
     """Have the running node finish what is in flight, then end."""
     answer = _ask(directory, "drain")
     click.echo(json.dumps(answer) if as_json else "Draining.")
     return 0
 
 
-def _ask(directory: Path, command: str) -> dict[str, Any]:
+def _ask(directory: Path | None, command: str) -> dict[str, Any]:
     from node.control import ask
     from node.disk.home import Home
 
-    return ask(Home(directory).control, command)
+    return ask(Home(directory or _running()).control, command)
+
+
+def _running() -> Path:
+    """The directory below ~/.gonode where a node runs; raises ControlError when none does."""
+    from node.control import ControlError
+    from node.disk.home import HOMES
+
+    found = sorted(socket.parent for socket in HOMES.expanduser().glob("*/control.sock"))
+    if not found:
+        raise ControlError(f"No node runs below {HOMES}; say which directory: --dir DIR.")
+    if len(found) > 1:
+        raise click.UsageError(f"Several nodes run below {HOMES} ({', '.join(f.name for f in found)}): say --dir DIR.")
+    return found[0]
 
 
 def _lines(answer: dict[str, Any]) -> list[str]:

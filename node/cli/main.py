@@ -1,7 +1,11 @@
 """The command group, lazily loaded, and the one place where errors become a sentence and an exit status."""
 
 import importlib
+import os
+import sqlite3
 import sys
+from collections.abc import Sequence
+from typing import NoReturn
 
 import click
 
@@ -9,6 +13,9 @@ NO = 1
 BAD_INPUT = 2
 UNREACHABLE = 3
 INTERRUPTED = 130
+
+MOST_CHARACTERS = 1000
+"""The longest sentence that is printed of an error."""
 
 COMMANDS = {
     "run": "node.cli.run",
@@ -48,26 +55,36 @@ def gonode() -> None:
     """A decentralised network that trains Go-playing networks by repeatable self-play."""
 
 
-def main() -> None:
-    """Runs the command line and exits with its status."""
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs the command line (`arguments`, or the process's) and exits with its status."""
     try:
-        sys.exit(gonode.main(prog_name="gonode", standalone_mode=False) or 0)
-    except click.exceptions.Abort:
-        sys.exit(INTERRUPTED)
+        status = gonode.main(arguments, prog_name="gonode", standalone_mode=False) or 0
+        sys.stdout.flush()
+        sys.exit(status)
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.ctx.get_help() if error.ctx else error.format_message())
         sys.exit(BAD_INPUT)
     except click.ClickException as error:
-        print(f"gonode: {error.format_message()}", file=sys.stderr)
-        sys.exit(error.exit_code if error.exit_code != 1 else BAD_INPUT)
-    except KeyboardInterrupt:
+        _leave(error.format_message(), BAD_INPUT)
+    except click.exceptions.Abort:
         sys.exit(INTERRUPTED)
-    except Exception as error:
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it flushes at its end
+        _leave("Nobody reads this command's output any more.", BAD_INPUT)
+    except (Exception, KeyboardInterrupt, BaseExceptionGroup) as error:
         status = status_of(error)
         if status is None:
             raise
-        print(f"gonode: {sentence_of(error)}", file=sys.stderr)
-        sys.exit(status)
+        if status == INTERRUPTED:
+            sys.exit(status)
+        _leave(sentence_of(error), status)
+
+
+def _leave(sentence: str, status: int) -> NoReturn:
+    """Prints one line on standard error and exits."""
+    line = "".join(letter if letter.isprintable() else " " for letter in sentence)
+    print(f"gonode: {' '.join(line.split())[:MOST_CHARACTERS]}", file=sys.stderr)
+    sys.exit(status)
 
 
 def status_of(error: BaseException) -> int | None:
@@ -88,4 +105,8 @@ def sentence_of(error: BaseException) -> str:
     """The first sentence inside an error or a group of them."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename is not None else f"{error.strerror}."
+    if isinstance(error, sqlite3.Error):
+        return f"The node's store (node.db) cannot be used: {error}."
     return str(error) or type(error).__name__

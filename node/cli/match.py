@@ -8,20 +8,49 @@ import click
 
 from node.cli.main import NO
 
+MOST_KOMI = 1000
+
 if TYPE_CHECKING:
     from native.rules import Rules
     from node.matches.match import MatchResult
     from node.matches.opponent import Gallery, Opponent
 
 
+def _half_points(context: click.Context, parameter: click.Parameter, komi: float | None) -> float | None:
+    if komi is not None and not (abs(komi) <= MOST_KOMI and (2 * komi).is_integer()):
+        raise click.BadParameter(f"a whole or half number from -{MOST_KOMI} to {MOST_KOMI} is needed.")
+    return komi
+
+
+def _bounds(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[int, int] | None:
+    from verification.gate import MAX_ELO
+
+    if text is None:
+        return None
+    try:
+        low, high = (int(part) for part in text.split(","))
+    except ValueError:
+        raise click.BadParameter("two whole numbers such as 0,30 are needed.") from None
+    if not -MAX_ELO <= low < high <= MAX_ELO:
+        raise click.BadParameter(f"the bounds must rise and lie from -{MAX_ELO} to {MAX_ELO}.")
+    return low, high
+
+
 @click.command()
 @click.argument("a")
 @click.argument("b")
-@click.option("--games", type=click.IntRange(2), default=100, show_default=True, help="Games, half with each colour.")
+@click.option(
+    "--games", type=click.IntRange(2, 100_000), default=100, show_default=True, help="Games, half with each colour."
+)
 @click.option("--visits", type=click.IntRange(2, 60000), help="Visits a move; default: the run's gate visits.")
 @click.option("--size", type=click.IntRange(7, 19), help="Board size; default: as the run draws it.")
-@click.option("--komi", type=float, help="Komi; default: as the run draws it.")
-@click.option("--sprt", metavar="E0,E1", help="Stop when the sequential test between these normalised Elo decides.")
+@click.option("--komi", type=float, callback=_half_points, help="Komi; default: as the run draws it.")
+@click.option(
+    "--sprt",
+    metavar="E0,E1",
+    callback=_bounds,
+    help="Stop when the sequential test between these normalised Elo decides.",
+)
 @click.option("--sgf", type=click.Path(path_type=Path, file_okay=False), help="Folder for the games.")
 @click.option("--threads", type=click.IntRange(1, 256), default=1, show_default=True, help="Games at once.")
 @click.option("--kernel", help="scalar, avx2, vnni or neon; default: the fastest of this machine.")
@@ -41,7 +70,7 @@ def match(
     visits: int | None,
     size: int | None,
     komi: float | None,
-    sprt: str | None,
+    sprt: tuple[int, int] | None,
     sgf: Path | None,
     threads: int,
     kernel: str | None,
@@ -58,7 +87,7 @@ def match(
     from verification.setup import engine_config, game_rules, gate_setup
 
     if games % 2:
-        raise click.BadParameter("an even number of games, so that colours are swapped.", param_hint="--games")
+        raise click.BadParameter("an even number is needed, so that colours are swapped.", param_hint="--games")
     gallery = Gallery(Home(directory))
     manifest = gallery.manifest
     config = engine_config(manifest.gate_search)
@@ -69,11 +98,11 @@ def match(
         drawn = gate_setup(manifest, gallery.state.release.steps, seed)
         if size is None and komi is None:
             return drawn.rules, drawn.opening_moves
-        komi_half = drawn.rules.komi_half if komi is None else round(2 * komi)
+        komi_half = drawn.rules.komi_half if komi is None else int(2 * komi)
         rules = game_rules(manifest.rules, size or drawn.rules.rows, komi_half)
         return rules, drawn.opening_moves if rules.rows == drawn.rules.rows else ()
 
-    settings = MatchSettings(games, setup, _bounds(sprt), sgf, threads)
+    settings = MatchSettings(games, setup, sprt, sgf, threads)
     players = [_opponent(name, gallery, config, parse_kernel(kernel)) for name in (a, b)]
     bar = None if as_json else _show
     result = play_match(players[0], players[1], settings, bar or (lambda each: None))
@@ -91,18 +120,6 @@ def _opponent(name: str, gallery: "Gallery", config: object, kernel: object) -> 
         return NetworkOpponent(path.name, load_network_file(path), config, kernel)  # type: ignore[arg-type]
     known, network = gallery.network(name)
     return NetworkOpponent(known, network, config, kernel)  # type: ignore[arg-type]
-
-
-def _bounds(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    try:
-        low, high = (int(part) for part in text.split(","))
-    except ValueError:
-        raise click.BadParameter("two whole numbers such as 0,30.", param_hint="--sprt") from None
-    if low >= high:
-        raise click.BadParameter("the second bound must be above the first.", param_hint="--sprt")
-    return low, high
 
 
 def _show(result: "MatchResult") -> None:

@@ -1,5 +1,6 @@
 """`gonode join`, `gonode verify` and `gonode coordinate`: the roles of a run, one process each."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,22 +12,56 @@ def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that contributors and verifiers share."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="One JSON object a line."),
-        click.option("--listen", default="/ip4/0.0.0.0/tcp/0", show_default=True, help="Multiaddr to listen at."),
+        click.option(
+            "--listen",
+            default="/ip4/0.0.0.0/tcp/0",
+            show_default=True,
+            callback=_address,
+            help="Multiaddr to listen at.",
+        ),
         click.option("--threads", type=click.IntRange(1, 1024), help="Engine threads; default: one a core."),
         click.option("--kernel", help="scalar, avx2, vnni or neon; default: the fastest of this machine."),
         click.option(
             "--dir", "directory", type=click.Path(path_type=Path, file_okay=False), help="The node's directory."
         ),
-        click.argument("ticket"),
+        click.argument("ticket", required=False, callback=_ticket),
     ):
         command = option(command)
     return command
 
 
+def _ticket(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    if value is None:
+        more = " --invite FILE" if context.info_name == "join" else ""
+        raise click.UsageError(
+            f"A ticket is needed, which the run's coordinator hands out: gonode {context.info_name} TICKET{more}."
+        )
+    return value
+
+
+def _name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    from typing import get_args
+
+    from protocol.types import Name
+
+    fault = None if value is None else get_args(Name)[1].fault(value)
+    if fault is not None:
+        raise click.BadParameter(f"the name {fault}.")
+    return value
+
+
+def _address(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    from node.founding.listening import check_address
+
+    if value is not None:
+        check_address(value)
+    return value
+
+
 @click.command()
 @role_options
 @click.option("--invite", type=click.Path(path_type=Path, dir_okay=False), help="File with an invite.")
-@click.option("--name", help="The name that pages show.")
+@click.option("--name", callback=_name, help="The name that pages show.")
 @click.option("--nice", type=click.IntRange(0, 19), default=0, show_default=True, help="Give way to other processes.")
 def join(
     ticket: str,
@@ -65,7 +100,8 @@ def verify(
     if request:
         from node.disk.keyring import load_or_create_key
 
-        click.echo(load_or_create_key(options.home.key("verifier")).public.hex())
+        key = load_or_create_key(options.home.key("verifier")).public.hex()
+        click.echo(json.dumps({"event": "request", "key": key}) if as_json else key)
         return 0
     from node.roles import run_verifier
 
@@ -78,7 +114,7 @@ def verify(
 @click.option(
     "--threads", type=click.IntRange(1, 1024), default=1, show_default=True, help="Threads of its own player."
 )
-@click.option("--listen", help="Multiaddr to listen at; default: the ticket's address.")
+@click.option("--listen", callback=_address, help="Multiaddr to listen at; default: the ticket's address.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def coordinate(directory: Path, kernel: str | None, threads: int, listen: str | None, as_json: bool) -> int:
     """Coordinate the run in DIRECTORY, made by `gonode run init`."""
@@ -93,11 +129,11 @@ def _options(
 ) -> Any:
     import os
 
-    from node.disk.home import Home, read_ticket
+    from node.disk.home import HOMES, Home, read_ticket
     from node.roles import RoleOptions
 
     run = read_ticket(ticket).run.hex()
-    home = Home(directory or Path.home() / ".gonode" / run[:16])
+    home = Home(directory or HOMES.expanduser() / run[:16])
     return RoleOptions(home, ticket, parse_kernel(kernel), threads or os.cpu_count() or 1, as_json, listen)
 
 

@@ -15,7 +15,10 @@ from pathlib import Path
 
 from protocol.errors import ProtocolError
 from protocol.layout import PUBLIC
-from protocol.ticket import Ticket
+from protocol.ticket import MAX_CHARACTERS, Ticket
+
+HOMES = Path("~/.gonode")
+"""Where contributors and verifiers live unless told otherwise, a directory a run."""
 
 
 class HomeError(ValueError):
@@ -64,10 +67,23 @@ class Home:
 
     def load_ticket(self) -> Ticket:
         """The ticket stored here; raises HomeError."""
+        if not self.ticket.is_file():
+            raise HomeError(f"{self.directory}: no run is here (there is no ticket).")
         return read_ticket(str(self.ticket))
 
     def store_ticket(self, ticket: Ticket) -> None:
-        """Writes the ticket, replacing an older one of the same run (its addresses may have changed)."""
+        """Writes the ticket, replacing an older one of the same run (its addresses may have changed).
+
+        Raises HomeError where another run lives.
+        """
+        try:
+            other = self.load_ticket().run
+        except HomeError:
+            other = ticket.run
+        if other != ticket.run:
+            raise HomeError(
+                f"{self.directory}: run {other.hex()[:16]} lives here, not {ticket.run.hex()[:16]}; use another --dir."
+            )
         self.directory.mkdir(parents=True, exist_ok=True)
         temporary = self.ticket.with_suffix(".new")
         temporary.write_text(ticket.encode() + "\n", encoding="ascii")
@@ -78,7 +94,8 @@ def read_ticket(text: str) -> Ticket:
     """A ticket given as itself or as the name of a file that holds it; raises HomeError."""
     if not text.strip().startswith("gonode1"):
         try:
-            text = Path(text).read_text(encoding="ascii")
+            with Path(text).open(encoding="ascii") as file:
+                text = file.read(MAX_CHARACTERS + 2)
         except (OSError, UnicodeDecodeError, ValueError):
             raise HomeError(f"{text[:80]!r} is neither a ticket (gonode1...) nor a file that holds one.") from None
     try:

@@ -1,12 +1,13 @@
 """Secret keys on disk: made once, mode 0600, refused when others can read them.
 
-Spec of the bytes: `docs/spec/keyfile.md`. Invariant: an existing key is never overwritten.
+Spec of the bytes: `docs/spec/keyfile.md`. Invariants: an existing key is never overwritten; a key that is there is whole.
 """
 
 import os
 import stat
 from pathlib import Path
 
+from node.disk.blob_store import sync
 from protocol.ed25519 import SecretKey
 from protocol.errors import ProtocolError
 from protocol.keyfile import encode_key, parse_key
@@ -23,14 +24,18 @@ def create_key(path: Path, secret: SecretKey | None = None) -> SecretKey:
     secret = secret or SecretKey.generate()
     path.parent.mkdir(parents=True, exist_ok=True)
     data = encode_key(secret, os.environ.get(PASSPHRASE_VARIABLE) or None)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(temporary, path)  # unlike a rename, this never replaces
     except FileExistsError:
         raise KeyringError(f"{path}: a key is there already and is never overwritten.") from None
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync(path.parent)
     return secret
 
 

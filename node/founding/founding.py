@@ -8,17 +8,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from node.disk.blob_store import write_durably
 from node.disk.home import Home
 from node.disk.keyring import KeyringError, load_or_create_key
-from node.founding.listening import settle_port
+from node.founding.listening import check_address, settle_port
 from node.founding.manifest_file import load_manifest
 from protocol.ed25519 import check_key
 from protocol.envelope import Envelope
+from protocol.errors import ProtocolError
 from protocol.manifest import Manifest
 from protocol.root import COORDINATOR, VERIFIER, Role, Root
 from protocol.seeds import run_id
 from protocol.ticket import Ticket
 from protocol.types import ZERO
+
+MOST_SIMULATED = 10_000
+"""The longest gate, in games, whose power is simulated while somebody waits."""
 
 
 class FoundingError(ValueError):
@@ -42,8 +47,11 @@ def found_run(directory: Path, source: Path | None, verifiers: Sequence[bytes], 
     if home.ticket.exists():
         raise FoundingError(f"{directory}: a run is there already.")
     manifest = load_manifest(source)
+    check_address(address)
     for key in verifiers:
         check_key(key)
+    if len(set(verifiers)) != len(verifiers):
+        raise FoundingError("A verifier's key is given twice.")
     try:
         root_key, coordinator, host = (load_or_create_key(home.key(name)) for name in ("root", "coordinator", "host"))
     except KeyringError as error:
@@ -62,27 +70,35 @@ def found_run(directory: Path, source: Path | None, verifiers: Sequence[bytes], 
 def store_founding(home: Home, envelopes: tuple[Envelope, Envelope]) -> None:
     """Keeps root and manifest for the coordinator's first start."""
     for name, envelope in zip(("root", "manifest"), envelopes, strict=True):
-        (home.directory / name).write_bytes(envelope.encode())
+        write_durably(home.directory / name, envelope.encode())
 
 
 def load_founding(home: Home) -> tuple[Envelope, Envelope]:
     """Root and manifest as founded; raises FoundingError."""
+    return load_envelope(home.directory / "root"), load_envelope(home.directory / "manifest")
+
+
+def load_envelope(path: Path) -> Envelope:
+    """The envelope in a file of the run's directory; raises FoundingError."""
     try:
-        root, manifest = (Envelope.parse((home.directory / name).read_bytes()) for name in ("root", "manifest"))
+        return Envelope.parse(path.read_bytes())
     except OSError as error:
-        raise FoundingError(f"{home.directory}: no run is here ({error.strerror}); make one: gonode run init") from None
-    return root, manifest
+        raise FoundingError(f"{path}: no run is here ({error.strerror}); make one: gonode run init") from None
+    except ProtocolError as error:
+        raise FoundingError(f"{path}: this file is damaged: {error}") from None
 
 
 def describe(run: FoundedRun) -> str:
     """What a founder should know: the run's id, its keys, and the power of its gate."""
     from verification.power import describe_power
 
+    gate = run.manifest.gate
+    power = f"The power of a gate of more than {MOST_SIMULATED} games is not simulated here."
     return "\n".join(
         (
             f"Run {run.manifest.name}, id {run.run.hex()}.",
             f"Verifiers: {len(run.root.verifiers)}, of whom {run.root.witness_threshold} must cosign.",
             "The root's key can replace every other key: move DIR/keys/root to offline storage and keep a copy.",
-            describe_power(run.manifest.gate),
+            describe_power(gate) if gate.games <= MOST_SIMULATED else power,
         )
     )

@@ -1,7 +1,6 @@
 """Invites: the coordinator's signed word that one key may register, as a short text to hand over."""
 
 import base64
-import binascii
 import os
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from protocol.registration import Invite
 from protocol.types import UNSET
 
 PREFIX = "gonode-invite1"
+MAX_CHARACTERS = 4096
 
 
 class InviteError(ValueError):
@@ -26,10 +26,11 @@ def make_invite(home: Home, last_index: int = UNSET) -> str:
     return PREFIX + base64.b32encode(invite.seal(secret).encode()).decode("ascii").rstrip("=").lower()
 
 
-def read_invite(path: Path) -> bytes:
-    """The envelope bytes of the invite in a file; raises InviteError."""
+def read_invite(path: Path, run: bytes) -> bytes:
+    """The envelope bytes of the invite for `run` in a file; raises InviteError."""
     try:
-        text = path.read_text(encoding="ascii").strip()
+        with path.open(encoding="ascii") as file:
+            text = file.read(MAX_CHARACTERS).strip()
     except (OSError, UnicodeDecodeError):
         raise InviteError(f"{path}: the invite cannot be read.") from None
     body = text.removeprefix(PREFIX).upper()
@@ -38,7 +39,9 @@ def read_invite(path: Path) -> bytes:
             raise ValueError
         data = base64.b32decode(body + "=" * (-len(body) % 8))
         envelope = Envelope.parse(data)
-        Invite.open(envelope)
-    except (ValueError, binascii.Error, ProtocolError):
+        invite = Invite.open(envelope)
+    except (ValueError, ProtocolError):
         raise InviteError(f"{path}: this is not an invite ({PREFIX}...), or it is damaged.") from None
+    if invite.run != run:
+        raise InviteError(f"{path}: this invite is for run {invite.run.hex()[:16]}, not for {run.hex()[:16]}.")
     return data

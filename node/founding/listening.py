@@ -1,5 +1,7 @@
 """Listen addresses: a port that is fixed once, so that a ticket stays good across restarts."""
 
+import ipaddress
+import re
 import socket
 
 from node.peering.transport import peer_id
@@ -9,17 +11,25 @@ class ListenError(ValueError):
     """One sentence about an address that cannot be listened at."""
 
 
+def check_address(listen: str) -> tuple[str, int]:
+    """The IPv4 address and the port in `/ip4/ADDRESS/tcp/PORT`; raises ListenError for anything else."""
+    match = re.fullmatch(r"/ip4/([0-9.]{7,15})/tcp/([0-9]{1,5})", listen, re.ASCII)
+    try:
+        if match is None or int(match[2]) > 65535:
+            raise ValueError
+        return str(ipaddress.IPv4Address(match[1])), int(match[2])
+    except ValueError:
+        raise ListenError(f"{listen[:80]!r}: expected /ip4/ADDRESS/tcp/PORT.") from None
+
+
 def settle_port(listen: str, key: bytes) -> str:
-    """`listen` with a free port in the place of port 0, ending in `/p2p/<id>` of the host key."""
-    parts = listen.split("/")
-    if len(parts) == 5 and parts[1] == "ip4" and parts[3] == "tcp":
+    """`listen` with a free port in the place of port 0, ending in `/p2p/<id>` of the host key; raises ListenError."""
+    address, port = check_address(listen)
+    if port == 0:
         try:
-            port = int(parts[4])
-            if port == 0:
-                with socket.socket() as probe:
-                    probe.bind((parts[2], 0))
-                    port = probe.getsockname()[1]
-        except (OSError, ValueError) as error:
-            raise ListenError(f"{listen}: cannot listen there ({error}).") from None
-        return f"/ip4/{parts[2]}/tcp/{port}/p2p/{peer_id(key)}"
-    raise ListenError(f"{listen[:80]}: expected /ip4/ADDRESS/tcp/PORT.")
+            with socket.socket() as probe:
+                probe.bind((address, 0))
+                port = probe.getsockname()[1]
+        except OSError as error:
+            raise ListenError(f"{listen}: cannot listen there ({error.strerror}); name a port.") from None
+    return f"/ip4/{address}/tcp/{port}/p2p/{peer_id(key)}"

@@ -2,9 +2,11 @@
 
 People write plain numbers (`cpuct = 1.1`, `replay = 0.25`, `komi = 8.5`); the signed manifest holds fixed-point integers
 whose scale is in the field's name (`cpuct_micro`, `replay_ppm`, `komi_half`). A file says only what differs from
-`default_run.toml`. Anything unknown, missing or unfit ends in one ManifestFileError sentence that names the key.
+`default_run.toml`. Anything unknown, missing or unfit ends in one ManifestFileError sentence that names the key; so does a
+run whose games the engine cannot play.
 """
 
+import math
 import tomllib
 from dataclasses import fields
 from importlib import resources
@@ -15,8 +17,12 @@ from protocol.errors import ProtocolError
 from protocol.manifest import Manifest, Opening
 from protocol.openings import two_move_openings
 from protocol.record import Record
-from protocol.types import ZERO
+from protocol.types import ZERO, Range
+from verification.faults import LogFault
+from verification.gate import check_policy
+from verification.setup import check_playable
 
+MAX_BYTES = 1 << 20
 SCALES = {"_micro": 10**6, "_ppm": 10**6, "_milli": 1000, "_half": 2}
 
 Table = dict[str, Any]
@@ -30,30 +36,40 @@ class ManifestFileError(ValueError):
 def load_manifest(path: Path | None) -> Manifest:
     """Version 1 of a run's manifest from its file, or the default run's when `path` is None."""
     table = tomllib.loads(resources.files("node.founding").joinpath("default_run.toml").read_text(encoding="utf-8"))
-    if path is not None:
-        try:
-            own = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ManifestFileError(f"{path}: cannot be read ({error.strerror}).") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ManifestFileError(f"{path}: not a TOML file ({error}).") from None
-        table = _overlay(table, own, "")
     try:
-        return parse_manifest(table)
-    except ProtocolError as error:
+        return parse_manifest(table if path is None else _overlay(table, _read(path), ""))
+    except (ManifestFileError, ProtocolError, LogFault) as error:
         raise ManifestFileError(f"{path or 'default run'}: {error}") from None
 
 
 def parse_manifest(table: Table) -> Manifest:
-    """The manifest of a complete table; raises ManifestFileError or ProtocolError."""
+    """The manifest of a complete table, which can be played; raises ManifestFileError, ProtocolError or LogFault."""
     table = dict(table)
     kind = table.pop("openings", {})
-    stages = table.get("stages")
-    if not isinstance(stages, list):
-        raise ManifestFileError("stages must be a list of tables.")
-    sizes = sorted({board["size"] for stage in stages for board in _list(stage, "boards")})
-    table["openings"] = _openings(kind, sizes)
-    return _record(Manifest, table | {"run": ZERO, "version": 1}, "")
+    stages = _value(get_type_hints(Manifest, include_extras=True)["stages"], table.get("stages"), None, "stages")
+    table["stages"] = stages
+    table["openings"] = _openings(kind, sorted({board.size for stage in stages for board in stage.boards}))
+    manifest = _record(Manifest, table | {"run": ZERO, "version": 1}, "")
+    manifest.encode()  # raises where it is too large for a log entry
+    check_playable(manifest)
+    check_policy(manifest.gate)
+    return manifest
+
+
+def _read(path: Path) -> Table:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ManifestFileError(f"cannot be read ({error.strerror}).") from None
+    if len(data) > MAX_BYTES:
+        raise ManifestFileError(f"a run's file has at most {MAX_BYTES} bytes.")
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except RecursionError:
+        raise ManifestFileError("its values are nested too deeply.") from None
+    except ValueError as error:  # not UTF-8, not TOML, or a number that cannot be read
+        raise ManifestFileError(f"not a TOML file ({error}).") from None
 
 
 def _openings(table: Any, sizes: list[int]) -> tuple[Opening, ...]:
@@ -63,15 +79,6 @@ def _openings(table: Any, sizes: list[int]) -> tuple[Opening, ...]:
     if kind == "two-moves":
         return tuple(opening for size in sizes for opening in (Opening(size, (), 1, 0), *two_move_openings(size)))
     raise ManifestFileError('openings.kind must be "empty" or "two-moves".')
-
-
-def _list(table: Any, key: str) -> list[Any]:
-    found = table.get(key) if isinstance(table, dict) else None
-    if not isinstance(found, list) or not all(
-        isinstance(item, dict) and type(item.get("size")) is int for item in found
-    ):
-        raise ManifestFileError(f"stages: {key} must be a list of tables with a size.")
-    return found
 
 
 def _overlay(base: Table, own: Table, where: str) -> Table:
@@ -104,19 +111,17 @@ def _record(cls: type[R], table: Any, where: str) -> R:
     for key in table:
         if key not in known:
             raise ManifestFileError(f"{where}{key} is not a key of a run's file.")
-    return cls(**values)
+    try:
+        return cls(**values)
+    except ProtocolError as error:
+        raise ManifestFileError(f"{where.rstrip('.')}: {error}" if where else str(error)) from None
 
 
 def _value(hint: Any, value: Any, scale: int | None, where: str) -> Any:
     if scale is not None:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ManifestFileError(f"{where} must be a number.")
-        scaled = round(value * scale)
-        if scale == 2 and scaled != value * scale:
-            raise ManifestFileError(f"{where} must be a whole or half number.")
-        return scaled
+        return _scaled(hint, value, scale, where)
     if get_origin(hint) is tuple:
-        if isinstance(value, tuple):
+        if isinstance(value, tuple):  # made here already
             return value
         if not isinstance(value, list):
             raise ManifestFileError(f"{where} must be a list.")
@@ -125,3 +130,17 @@ def _value(hint: Any, value: Any, scale: int | None, where: str) -> Any:
     if isinstance(hint, type) and issubclass(hint, Record):
         return _record(hint, value, f"{where}.")
     return value
+
+
+def _scaled(hint: Any, value: Any, scale: int, where: str) -> int:
+    """The fixed-point integer of a plain number, refused in the units in which people write it."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or (isinstance(value, float) and not math.isfinite(value)):
+        raise ManifestFileError(f"{where} must be a number.")
+    limits = next(each for each in get_args(hint) if isinstance(each, Range))
+    if not limits.low <= value * scale <= limits.high:
+        raise ManifestFileError(f"{where} must be from {limits.low / scale:g} to {limits.high / scale:g}.")
+    scaled = round(value * scale)
+    if scale == SCALES["_half"] and scaled != value * scale:
+        raise ManifestFileError(f"{where} must be a whole or half number.")
+    return int(scaled)

@@ -6,10 +6,11 @@ Spec: `docs/spec/root.md`. A root version holds by its signatures alone, so the 
 from collections.abc import Sequence
 from pathlib import Path
 
+from node.disk.blob_store import write_durably
 from node.disk.home import Home
 from node.disk.keyring import load_key
 from node.disk.store import Store
-from node.founding.founding import FoundingError
+from node.founding.founding import FoundingError, load_envelope
 from protocol.ed25519 import check_key
 from protocol.envelope import Envelope
 from protocol.root import VERIFIER, Role, Root
@@ -33,14 +34,14 @@ def sign_root(directory: Path, verifiers: Sequence[bytes]) -> Root:
         roles.append(Role(VERIFIER, key, f"verifier-{key.hex()[:8]}"))
     count = sum(role.role == VERIFIER for role in roles)
     root = Root(run, newest.version + 1, newest.threshold, newest.keys, tuple(roles), count // 2 + 1)
-    (directory / NEXT_ROOT).write_bytes(root.seal(secret).encode())
+    write_durably(directory / NEXT_ROOT, root.seal(secret).encode())
     return root
 
 
 def next_root(home: Home) -> Envelope | None:
     """The signed root version that waits to be logged."""
     path = home.directory / NEXT_ROOT
-    return Envelope.parse(path.read_bytes()) if path.exists() else None
+    return load_envelope(path) if path.exists() else None
 
 
 def _newest_root(home: Home) -> Root:
@@ -54,9 +55,4 @@ def _newest_root(home: Home) -> Root:
                 envelope = Envelope.parse(entry)
                 if envelope.type == Root.payload_type():
                     newest = Root.open(envelope)
-    if newest is not None:
-        return newest
-    try:
-        return Root.open(Envelope.parse((home.directory / "root").read_bytes()))
-    except OSError as error:
-        raise FoundingError(f"{home.directory}: no run is here ({error.strerror}).") from None
+    return newest or Root.open(load_envelope(home.directory / "root"))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from native.game import Game
@@ -90,36 +91,44 @@ def play_match(
     wins = draws = losses = 0
     counts = NO_PAIRS
     result = MatchResult((first.name, second.name), 0, 0, 0, None, None)
+    over = Event()
     with ThreadPoolExecutor(settings.threads) as threads:
-        pairs = threads.map(lambda pair: _play_pair(first, second, settings, pair), range(settings.games // 2))
-        for points in pairs:
-            wins += points.count(2)
-            draws += points.count(1)
-            losses += points.count(0)
-            counts = add_pair(counts, sum(points))
-            ratio, verdict = None, None
-            if settings.sprt is not None:
-                ratio = llr(counts, *settings.sprt)
-                if abs(ratio) * 1e6 >= LLR_BOUND_MICRO:
-                    verdict = "passed" if ratio > 0 else "failed"
-            result = MatchResult((first.name, second.name), wins, draws, losses, ratio, verdict)
-            report(result)
-            if verdict is not None:
-                threads.shutdown(cancel_futures=True)
-                break
+        try:
+            pairs = threads.map(
+                lambda pair: _play_pair(first, second, settings, pair, over), range(settings.games // 2)
+            )
+            for points in pairs:
+                wins += points.count(2)
+                draws += points.count(1)
+                losses += points.count(0)
+                counts = add_pair(counts, sum(points))
+                ratio, verdict = None, None
+                if settings.sprt is not None:
+                    ratio = llr(counts, *settings.sprt)
+                    if abs(ratio) * 1e6 >= LLR_BOUND_MICRO:
+                        verdict = "passed" if ratio > 0 else "failed"
+                result = MatchResult((first.name, second.name), wins, draws, losses, ratio, verdict)
+                report(result)
+                if verdict is not None:
+                    break
+        finally:  # also when interrupted: threads end after their move, not after their pair
+            over.set()
+            threads.shutdown(cancel_futures=True)
     if settings.sprt is not None and result.verdict is None:
         result = MatchResult(result.names, wins, draws, losses, result.llr, "undecided")
     return result
 
 
-def _play_pair(first: Opponent, second: Opponent, settings: MatchSettings, pair: int) -> list[int]:
-    """The first player's half points in both games of a pair, as black and as white."""
+def _play_pair(first: Opponent, second: Opponent, settings: MatchSettings, pair: int, over: Event) -> list[int]:
+    """The first player's half points in both games of a pair, as black and as white; nothing useful once it is over."""
     seed = hashlib.sha256(SEED_DOMAIN + pair.to_bytes(8, "little")).digest()
     rules, opening = settings.setup(seed)
     points = []
     for swapped in (False, True):
         black, white = (second, first) if swapped else (first, second)
-        game = _play(black, white, rules, opening, seed)
+        game = _play(black, white, rules, opening, seed, over)
+        if over.is_set():
+            break
         if settings.sgf is not None:
             settings.sgf.mkdir(parents=True, exist_ok=True)
             record = game_record(game, black.name, white.name)
@@ -129,11 +138,11 @@ def _play_pair(first: Opponent, second: Opponent, settings: MatchSettings, pair:
     return points
 
 
-def _play(black: Opponent, white: Opponent, rules: Rules, opening: Sequence[int], seed: bytes) -> Game:
+def _play(black: Opponent, white: Opponent, rules: Rules, opening: Sequence[int], seed: bytes, over: Event) -> Game:
     game = Game(rules)
     for move in opening:
         game.play(move)
-    while not game.end:
+    while not game.end and not over.is_set():
         player = black if game.to_move == Colour.BLACK else white
         game.play(player.choose(game, seed))
     return game

@@ -75,8 +75,9 @@ class Gallery:
     def __init__(self, home: Home) -> None:
         self._blobs = BlobStore(home.public)
         self.state = LogState(home.load_ticket().run)
-        with Store(home.database) as store:
-            replay_log(self.state, store)
+        if home.database.exists():
+            with Store(home.database) as store:
+                replay_log(self.state, store)
         if self.state.size < 2:
             raise OpponentError(f"{home.directory}: this node has no log yet.")
 
@@ -94,7 +95,10 @@ class Gallery:
         data = self._blobs.get(release.network_blob)
         if data is None:
             raise OpponentError(f"The network of release {release.name} is not in this node's directory.")
-        return release.name, Network.load(data)
+        try:
+            return release.name, Network.load(data)
+        except EngineError as error:
+            raise OpponentError(f"The network of release {release.name} cannot be loaded: {error}") from None
 
     def _find(self, name: str) -> ReleaseInfo:
         releases = self.state.releases.all

@@ -97,7 +97,7 @@ def state_ratings(state: LogState) -> list[dict[str, Any]]:
     players = len(index)
     pairings = []
     for gate in state.gates.all:
-        if gate.record is None or not gate.record.pairs:
+        if gate.record is None:
             continue
         released = next((r for r in state.releases.all[1:] if r.train_record == gate.index), None)
         player = index[released.id] if released is not None else players

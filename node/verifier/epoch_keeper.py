@@ -8,6 +8,7 @@ import os
 
 import trio
 
+from node.disk.store import StoreError
 from node.member import Member
 from node.peering.call import CallRefused
 from node.peering.post import Post
@@ -29,10 +30,12 @@ class EpochKeeper:
         self._begin_at: int | None = None
 
     def secret_of(self, epoch: int) -> bytes:
-        """The secret of an epoch whose hash is logged."""
+        """The secret of an epoch whose hash is logged; raises StoreError when this store never held it."""
         secret = self._member.store.get(f"epoch/{epoch}")
         if secret is None:
-            raise KeyError(f"The secret of epoch {epoch} is not in this node's store.")
+            raise StoreError(
+                f"The secret of epoch {epoch} is not in this node's store; was another node.db here before?"
+            )
         return secret
 
     async def run(self) -> None:
