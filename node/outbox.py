@@ -1,4 +1,4 @@
-"""What waits to be logged: sent again, in order, until the coordinator has answered.
+"""What waits to be logged: sent again, gate results first, until the coordinator has answered.
 
 Items are in the store before they are sent, so a kill loses none and a repetition changes nothing.
 """
@@ -48,7 +48,7 @@ class Outbox:
         self._added.set()
 
     def __len__(self) -> int:
-        return len(self._member.store.waiting())
+        return self._member.store.waiting_count()
 
     async def until_empty(self) -> None:
         """Returns once everything was answered."""
@@ -80,9 +80,8 @@ class Outbox:
                 await self._added.wait()
 
     async def _send_all(self) -> None:
-        """Sends everything in the order in which it was put: a verdict before the opening of its traces."""
-        while waiting := self._member.store.waiting():
-            item = waiting[0]
+        """Sends gate results first, for the whole run waits for them, and the rest in the order in which it was put."""
+        while (item := self._member.store.first_waiting(GATE_RESULT)) is not None:
             index: int | None = None
             try:
                 posted = await self._member.post(Post.parse(item.payload))

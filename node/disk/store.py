@@ -249,6 +249,16 @@ class Store:
         """All items of all kinds, in the order in which they were added."""
         return [OutboxItem(*row) for row in self._db.execute("SELECT * FROM outbox ORDER BY number")]
 
+    def waiting_count(self) -> int:
+        """How many items of all kinds there are."""
+        (count,) = self._db.execute("SELECT count(*) FROM outbox").fetchone()
+        return int(count)
+
+    def first_waiting(self, urgent: str) -> OutboxItem | None:
+        """The item to be sent next: the oldest of kind `urgent`, else the oldest of all."""
+        row = self._db.execute("SELECT * FROM outbox ORDER BY kind <> ?, number LIMIT 1", (urgent,)).fetchone()
+        return None if row is None else OutboxItem(*row)
+
     def outbox_item(self, kind: str, key: bytes) -> OutboxItem | None:
         """The item (kind, key)."""
         row = self._db.execute(

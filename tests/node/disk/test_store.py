@@ -88,6 +88,11 @@ def test_outbox(tmp_path: Path) -> None:
         store.set_outbox_state("batch", b"1", "sent")
         assert [item.key for item in store.outbox("batch", "sent")] == [b"1"]
         assert [item.key for item in store.outbox("batch", "new")] == [b"0"]
+        assert store.waiting_count() == 3
+        urgent, oldest = store.first_waiting("verdict"), store.first_waiting("gate-result")
+        assert urgent is not None
+        assert oldest is not None
+        assert (urgent.payload, oldest.payload) == (b"other", b"payload")
         store.drop_outbox("batch", b"1")
         assert store.outbox_item("batch", b"1") is None
         found = store.outbox_item("verdict", b"1")
