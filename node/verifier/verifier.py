@@ -54,11 +54,12 @@ class Verifier:
         self._member = member
         self._secret = secret
         self._engine = engine
-        self.outbox = Outbox(member)
+        self.outbox = Outbox(member, self._answered)
         self._epochs = EpochKeeper(member, secret)
         self._witness = Witness(member, secret, self._epochs)
         self._draining = False
         self._busy: set[bytes] = set()
+        self._logged: dict[bytes, int] = {}
         self.verdicts = 0
         self.plies = 0
 
@@ -97,8 +98,16 @@ class Verifier:
         return [
             each
             for each in subjects
-            if each.digest not in self._busy and self._member.store.outbox_item(VERDICT, each.digest) is None
+            if each.digest not in self._busy
+            and self._logged.get(each.digest, -1) < state.size
+            and self._member.store.outbox_item(VERDICT, each.digest) is None
         ]
+
+    def _answered(self, kind: str, key: bytes, index: int | None) -> None:
+        """A verdict that is logged is not given again while this node's own copy of the log has not come so far."""
+        if kind == VERDICT and index is not None:
+            self._logged = {digest: at for digest, at in self._logged.items() if at >= self._member.state.size}
+            self._logged[key] = index
 
     def _has_open_batches(self) -> bool:
         """Whether a batch still waits for this verifier, its beacon included."""
