@@ -7,9 +7,10 @@ in as a `Reader`.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from random import Random
+from random import Random, SystemRandom
 
 from native.network import Kernel
+from verification.audit_bans import audit_bans
 from verification.audit_files import audit_files
 from verification.audit_games import audit_gate, audit_window, replay_sample
 from verification.audit_head import Head, audit_head
@@ -27,7 +28,8 @@ class AuditOptions:
     """What to audit. `run`: the run id it has to be (None: the folder's). `release`: by name (None: the newest).
 
     `sample`: how many gate pairs and window games to replay, `full`: all of them; `seed` chooses among them. `known_heads`:
-    (size, root hash) of every head seen before.
+    (size, root hash) of every head seen before. `is_working`: the folder is a node's own, where blobs come before the
+    entries that name them.
     """
 
     run: bytes | None = None
@@ -39,6 +41,7 @@ class AuditOptions:
     threads: int = 1
     seed: int = 0
     known_heads: Sequence[tuple[int, bytes]] = ()
+    is_working: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ def audit(
             answer(Check(name, None, "Not checked: the log cannot be read."))
         return AuditReport(False, "", tuple(checks))
     state, entries = head.state, head.entries
-    ask("files", lambda: audit_files(folder, state, entries))
+    ask("files", lambda: audit_files(folder, state, entries, options.is_working))
     release: ReleaseInfo | None = None
     try:
         release = find_release(state, options.release)

@@ -11,14 +11,17 @@ from verification.auditing import AuditFault, Folder
 from verification.state import LogState
 
 
-def audit_files(folder: Folder, state: LogState, entries: list[bytes]) -> str:
-    """Checks every file; says how many there are, or raises AuditFault for the first wrong one."""
+def audit_files(folder: Folder, state: LogState, entries: list[bytes], is_working: bool = False) -> str:
+    """Checks every file; says how many there are, or raises AuditFault for the first wrong one.
+
+    In a working folder blobs may lie before an entry names them; their content is checked all the same.
+    """
     copies = {ROOT: entries[0], MANIFEST: entries[1]}
     for release in state.releases.all[1:]:
         copies[release_path(release.number, release.name)] = entries[release.index]
     blobs = known_blobs(state)
     paths = folder.paths()
-    total = 0
+    total = waiting = 0
     for path in paths:
         data = folder.read(path)
         total += len(data)
@@ -29,12 +32,13 @@ def audit_files(folder: Folder, state: LogState, entries: list[bytes]) -> str:
         elif top == "tile":
             _check_tile(path, data, state, entries)
         elif top == BLOBS:
-            _check_blob(path, data, blobs)
+            waiting += not _check_blob(path, data, blobs, is_working)
         elif top == RELEASES:
             raise AuditFault(f"File {path} is unknown: the log has no such release.")
         elif path != CHECKPOINT:
             raise AuditFault(f"File {path} is unknown.")
-    return f"{len(paths)} files, {total / 1e6:.1f} MB, each known and unchanged."
+    ahead = f"; {waiting} blobs are of entries that the head does not cover" if waiting else ""
+    return f"{len(paths)} files, {total / 1e6:.1f} MB, each known and unchanged{ahead}."
 
 
 def known_blobs(state: LogState) -> set[bytes]:
@@ -66,15 +70,18 @@ def _check_tile(path: str, data: bytes, state: LogState, entries: list[bytes]) -
         raise AuditFault(f"File {path}: {error}") from error
 
 
-def _check_blob(path: str, data: bytes, known: set[bytes]) -> None:
+def _check_blob(path: str, data: bytes, known: set[bytes], is_working: bool) -> bool:
+    """Whether the log names this blob; AuditFault for one that may not be here or is not what its name says."""
     name = path.rpartition("/")[2]
     try:
         digest = bytes.fromhex(name)
     except ValueError:
         digest = b""
-    if digest not in known or path != blob_path(digest):
+    is_known = digest in known
+    if not (is_known or is_working) or path != blob_path(digest):
         raise AuditFault(f"File {path} is unknown: the log names no such blob.")
     try:
         verify_blob(data, digest)
     except BadDigest as error:
         raise AuditFault(f"File {path} does not have the content that its name says.") from error
+    return is_known

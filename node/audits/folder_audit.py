@@ -1,16 +1,24 @@
 """Audits of a folder on this disk, and of a run over the network by way of a copy.
 
-Spec: `docs/spec/audit.md`. The judgement is `verification.audit`'s; this part only brings it the bytes.
+Spec: `docs/spec/audit.md`. The judgement is `verification.audit`'s; this part only brings it the bytes. The node in a
+directory may run meanwhile: what is audited is one head that it published, with that head's tiles.
 """
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from node.disk.home import Home
 from node.disk.store import Store
-from protocol.layout import CHECKPOINT
+from protocol.checkpoint import SignedNote
+from protocol.envelope import Envelope
+from protocol.layout import BLOBS, CHECKPOINT
+from protocol.root import Root
 from verification.audit import AuditOptions, AuditReport, Check, audit
+
+TRIES = 50
+SETTLE_S = 0.1
 
 
 class AuditInputError(ValueError):
@@ -18,33 +26,69 @@ class AuditInputError(ValueError):
 
 
 class FolderReader:
-    """A public folder on this disk."""
+    """A public folder on this disk as it is at one moment: all but its blobs, which never change, is read at once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        for _ in range(TRIES):
+            head = self._head()
+            self._files = self._read_all()
+            time.sleep(SETTLE_S)  # a publication that has begun shows its head by then
+            if self._files.get(CHECKPOINT) == head == self._head():
+                return
 
     def read(self, path: str) -> bytes | None:
         """See `verification.auditing.Reader`."""
-        try:
-            return (self._folder / path).read_bytes()
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            return None
+        if not path.startswith(f"{BLOBS}/"):
+            return self._files.get(path)
+        return _bytes_of(self._folder / path)
 
     def list(self, prefix: str) -> Iterable[str]:
         """See `verification.auditing.Reader`."""
+        blobs = [path for path in self._paths() if path.startswith(f"{BLOBS}/")]
+        return [path for path in (*self._files, *blobs) if path.startswith(prefix)]
+
+    def _head(self) -> bytes | None:
+        return _bytes_of(self._folder / CHECKPOINT)
+
+    def _read_all(self) -> dict[str, bytes]:
+        read = {path: _bytes_of(self._folder / path) for path in self._paths() if not path.startswith(f"{BLOBS}/")}
+        return {path: data for path, data in read.items() if data is not None}
+
+    def _paths(self) -> Iterable[str]:
+        """Every file but those that are being written."""
         for file in self._folder.rglob("*"):
-            path = file.relative_to(self._folder).as_posix()
-            if file.is_file() and path.startswith(prefix):
-                yield path
+            if file.is_file() and not (file.name.startswith(".") and file.suffix == ".new"):
+                yield file.relative_to(self._folder).as_posix()
 
 
 def audit_home(home: Home, options: AuditOptions, report: Callable[[Check], None] | None = None) -> AuditReport:
-    """Audits the public folder of a node's directory, against every head that the node has seen."""
+    """Audits the public folder of a node's directory, against every cosigned head that the node has seen."""
     if not (home.public / CHECKPOINT).is_file():
         raise AuditInputError(f"{home.directory}: there is no published log here (no {CHECKPOINT}).")
     heads: list[tuple[int, bytes]] = []
-    if home.database.exists():
+    is_working = home.database.exists()
+    if is_working:
         with Store(home.database) as store:
-            heads = [(head.size, head.root) for head in store.heads(limit=1_000_000)]
+            heads = _cosigned_heads(store)
     run = home.load_ticket().run if home.ticket.exists() else None
-    return audit(FolderReader(home.public), replace(options, run=run, known_heads=heads), report)
+    options = replace(options, run=run, known_heads=heads, is_working=is_working)
+    return audit(FolderReader(home.public), options, report)
+
+
+def _cosigned_heads(store: Store) -> list[tuple[int, bytes]]:
+    """Size and root hash of the heads that enough witnesses cosigned; the newest may not have come so far."""
+    threshold = 1
+    for entry in store.iterate_log():
+        envelope = Envelope.parse(entry)
+        if envelope.type == Root.payload_type():
+            threshold = Root.open(envelope).witness_threshold
+    heads = store.heads(limit=1_000_000)
+    return [(head.size, head.root) for head in heads if len(SignedNote.parse(head.note).signatures) > threshold]
+
+
+def _bytes_of(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None

@@ -110,12 +110,12 @@ class LogWriter:
             raise BadProof("The share is not for this head.")
         opened.note = note
         opened.shares[witness] = share.encode()
+        if len(note.signatures) > self._state.root.witness_threshold:
+            self.publisher.publish(note)
         self._keep(opened)
         self._save_shares()
         if len(opened.shares) == len(self._state.verifiers(self._state.size)):
             self._log_shares(opened)
-        if len(opened.note.signatures) > self._state.root.witness_threshold:
-            self.publisher.publish(opened.note)
 
     def _reopen(self, size: int) -> OpenHead:
         for head in self._store.heads(size, 1):

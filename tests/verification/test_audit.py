@@ -6,6 +6,7 @@ from time import perf_counter
 import pytest
 
 from protocol.batch import parse_batch
+from protocol.blob import blob_digest
 from protocol.compress import decompress
 from protocol.epoch import Share, ShareSet
 from protocol.layout import CHECKPOINT, blob_path, release_path
@@ -79,6 +80,16 @@ def test_a_changed_verdict_is_named(grown: World, files: dict[str, bytes]) -> No
     tiles = dict(tiles_for(0, len(entries), grown.state.tree, entries))
     told = failures(audited({**files, **tiles}))
     assert f"entry {index} (verdict) is not the one" in told["head"]
+
+
+def test_a_working_folder_may_hold_blobs_before_their_entries(files: dict[str, bytes]) -> None:
+    early = {blob_path(blob_digest(b"early")): b"early"}
+    assert "names no such blob" in failures(audited({**files, **early}))["files"]
+    report = audited({**files, **early}, is_working=True)
+    assert report.ok
+    assert "1 blobs are of entries that the head does not cover" in report.checks[1].detail
+    damaged = dict.fromkeys(early, b"other")
+    assert "content that its name says" in failures(audited({**files, **damaged}, is_working=True))["files"]
 
 
 def test_missing_and_unknown_files_are_named(grown: World, files: dict[str, bytes]) -> None:
