@@ -65,6 +65,7 @@ class LocalOptions:
     contributors: int
     releases: int
     minutes: float
+    at_least_minutes: float
     kernel: str | None
     verifier_kernel: str | None
 
@@ -211,11 +212,12 @@ class LocalNetwork:
 
     async def _wait_for_releases(self) -> bool:
         deadline = self.started + 60 * self.options.minutes
+        earliest = self.started + 60 * self.options.at_least_minutes
         while time.monotonic() < deadline:
-            if len(self.releases) >= self.options.releases:
+            if len(self.releases) >= self.options.releases and time.monotonic() >= earliest:
                 return True
             await trio.sleep(0.5)
-        return False
+        return len(self.releases) >= self.options.releases
 
     async def _drain(self) -> None:
         """Contributors send what they have, the coordinator begins nothing new, the verifier judges what is left."""

@@ -47,6 +47,7 @@ def local(
     contributors: int,
     releases: int,
     minutes: float,
+    at_least_minutes: float,
     kernel: str | None,
     verifier_kernel: str | None,
     as_json: bool,
@@ -59,7 +60,9 @@ def local(
 
     for name in (kernel, verifier_kernel):
         parse_kernel(name)
-    options = LocalOptions(directory, source, contributors, releases, minutes, kernel, verifier_kernel or kernel)
+    options = LocalOptions(
+        directory, source, contributors, releases, minutes, at_least_minutes, kernel, verifier_kernel or kernel
+    )
     screen = Screen(sys.stderr.isatty())
     network = LocalNetwork(options, screen.say)
     screen.say("start", f"Run in {directory}; Ctrl-C stops it, the next start goes on.")
