@@ -4,8 +4,6 @@ Spec: `docs/spec/network.md` ("Post"). A blob is here before its header is logge
 verified whatever becomes of its contributor. A repeated post gets the first one's answer.
 """
 
-import trio
-
 from native.network import Kernel
 from node.coordinator.log_writer import LogWriter
 from node.engine import Engine
@@ -19,12 +17,11 @@ from protocol.epoch import EpochHash, EpochReveal
 from protocol.errors import ProtocolError
 from protocol.gate import GateResult
 from protocol.header import BatchHeader
-from protocol.merkle import leaf_hash
 from protocol.proof import Ban
 from protocol.receipt import Receipt
 from protocol.record import Record
 from protocol.registration import Registration
-from protocol.verdict import TraceOpening, Verdict
+from protocol.verdict import REJECT, TraceOpening, Verdict
 from verification.faults import LogFault
 from verification.proof import NetworkMissing, check_proof
 
@@ -41,7 +38,6 @@ class Intake:
         self._secret = secret
         self._log = log
         self._engine = engine
-        self._lock = trio.Lock()
 
     async def cosigning(self, peer: bytes, request: bytes) -> bytes:
         """Takes a witness's cosignature; answers with nothing."""
@@ -59,30 +55,26 @@ class Intake:
         entry = parse_entry(post.envelope)
         if not isinstance(entry.record, POSTABLE):
             raise CallRefused(f"Only the coordinator logs a {entry.record.NAME}.")
-        known = self._member.store.get(f"posted/{leaf_hash(post.envelope).hex()}")
-        if known is None:
+        index = self._log.index_of(entry.envelope)
+        if index is None:
             self._refuse_early(post.envelope)
             await self._mirror(entry.record, peer)
-            async with self._lock:
-                known = self._member.store.get(f"posted/{leaf_hash(post.envelope).hex()}") or self._append(
-                    entry.envelope
-                )
-            if isinstance(entry.record, Verdict) and post.proof:
-                await self._ban(post.proof)
-        index = int.from_bytes(known, "big")
+            index = self._append(entry.envelope)
+        if isinstance(entry.record, Verdict) and post.proof and self._is_at_large(entry.record):
+            await self._ban(post.proof)
         receipt = self._receipt(entry.envelope.digest, index) if isinstance(entry.record, RECEIPTED) else b""
         return Posted(index, receipt)
 
-    def _append(self, envelope: Envelope) -> bytes:
-        data = envelope.encode()
-        try:
-            with self._member.store.transaction():
+    def _append(self, envelope: Envelope) -> int:
+        """Logs an entry, unless the same post came twice at once."""
+        index = self._log.index_of(envelope)
+        if index is None:
+            try:
                 index = self._log.append(envelope)
-                self._member.store.put(f"posted/{leaf_hash(data).hex()}", index.to_bytes(8, "big"))
-        except LogFault as fault:
-            raise CallRefused(fault.reason) from None
-        self._member.wake()
-        return index.to_bytes(8, "big")
+            except LogFault as fault:
+                raise CallRefused(fault.reason) from None
+            self._member.wake()
+        return index
 
     def _refuse_early(self, data: bytes) -> None:
         """Nothing is fetched for what could not be logged anyway."""
@@ -107,6 +99,12 @@ class Intake:
         state = self._member.state
         receipt = Receipt(state.run, subject, index, state.size, state.tree.inclusion_proof(index, state.size))
         return receipt.seal(self._secret).encode()
+
+    def _is_at_large(self, verdict: Verdict) -> bool:
+        """Whether a rejecting verdict's contributor is not banned: also when a kill came between the verdict and the ban."""
+        state = self._member.state
+        batch = state.batch(verdict.index)
+        return verdict.outcome == REJECT and batch is not None and not state.is_banned(batch.header.peer)
 
     async def _ban(self, proof: bytes) -> None:
         """Repeats a proof with the scalar kernel and bans whom it convicts."""

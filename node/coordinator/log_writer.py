@@ -1,8 +1,8 @@
 """The coordinator's pen: the only place where the log grows.
 
-Spec: `docs/spec/log.md`. Invariants: nothing is appended that `verification.state` refuses; an entry is on disk before
-anybody hears of it; heads only grow; the public folder shows a head only once enough witnesses cosigned it, together with
-exactly its tiles.
+Spec: `docs/spec/log.md`. Invariants: nothing is appended that `verification.state` refuses; an entry is on disk, with where
+it lies, before the state knows it or anybody hears of it; heads only grow; the public folder shows a head only once enough
+witnesses cosigned it, together with exactly its tiles.
 """
 
 from collections.abc import Callable
@@ -18,6 +18,7 @@ from protocol.ed25519 import SecretKey
 from protocol.envelope import Envelope
 from protocol.epoch import Share, ShareSet
 from protocol.errors import BadProof, WrongSigner
+from protocol.merkle import leaf_hash
 from protocol.root import VERIFIER
 from protocol.seeds import log_origin
 from verification.state import LogState
@@ -70,11 +71,18 @@ class LogWriter:
         data = envelope.encode()
         self._state.check(data)
         index = self._state.size
-        self._store.append([data])
+        with self._store.transaction():
+            self._store.append([data])
+            self._store.put(_place_key(data), index.to_bytes(8, "big"))
         self._state.apply(data)
         self._last_append_s = self._now()
         self._dirty = self._dirty or envelope.type != ShareSet.payload_type()
         return index
+
+    def index_of(self, envelope: Envelope) -> int | None:
+        """Where this very entry was appended; None if it was not."""
+        place = self._store.get(_place_key(envelope.encode()))
+        return None if place is None else int.from_bytes(place, "big")
 
     def sign_head(self) -> bool:
         """Signs a new head if an entry other than a share set came since the last one; whether it did."""
@@ -164,3 +172,7 @@ class LogWriter:
     def _keep(self, opened: OpenHead) -> None:
         self._newest = opened.note.encode()
         self._store.put_head(Head(opened.head.size, opened.head.root_hash, self._newest))
+
+
+def _place_key(data: bytes) -> str:
+    return f"posted/{leaf_hash(data).hex()}"
