@@ -80,12 +80,17 @@ class MemoryNetwork:
             except Exception as error:
                 failure = error
             finally:
-                del self._nodes[key]
-                for peer in node.peers():
-                    node.drop(peer)
+                if self._nodes.get(key) is node:
+                    self.kill(key)
                 nursery.cancel_scope.cancel()
         if failure is not None:
             raise failure
+
+    def kill(self, key: bytes) -> None:
+        """Takes a node out at once, as a kill does: its streams end, and nothing that it still says arrives."""
+        node = self._nodes.pop(key)
+        for peer in node.peers():
+            node.drop(peer)
 
     def partition(self, *groups: Collection[bytes]) -> None:
         """Lets nodes reach only those of their own group; nodes in no group make one of their own."""
@@ -176,12 +181,14 @@ class MemoryStream:
         await trio.lowlevel.checkpoint()
         with trio.move_on_after(STALL_S):
             async with self._receiving:
-                while not self._frames:
-                    if self.ended:
+                while not self._is_next_here():
+                    if self._frames:
+                        await self._network.wait_reach(self._key, self.peer)
+                        await trio.sleep_until(self._frames[0][0])
+                    elif self.ended:
                         raise PeerGone(f"The stream with peer {short(self.peer)} has ended.")
-                    await self._arrived.wait()
-                await self._network.wait_reach(self._key, self.peer)
-                await trio.sleep_until(self._frames[0][0])
+                    else:
+                        await self._arrived.wait()
                 _, frame = self._frames.popleft()
                 self._taken.set()
                 self._taken = trio.Event()
@@ -205,6 +212,10 @@ class MemoryStream:
         """Ends both directions and loses what is on its way."""
         self._other._frames.clear()
         self.end()
+
+    def _is_next_here(self) -> bool:
+        here = self._network.reaches(self._key, self.peer)
+        return here and bool(self._frames) and self._frames[0][0] <= trio.current_time()
 
     def _wake(self) -> None:
         self._arrived.set()
