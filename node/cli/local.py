@@ -38,6 +38,14 @@ def no_nan(context: click.Context, parameter: click.Parameter, value: float | No
     show_default=True,
     help="End after so long.",
 )
+@click.option(
+    "--at-least-minutes",
+    type=click.FloatRange(0, 10**9),
+    callback=no_nan,
+    default=0,
+    show_default=True,
+    help="Go on for so long even when the releases are there.",
+)
 @click.option("--kernel", help="Kernel of contributors; the verifier's too, unless --verifier-kernel says otherwise.")
 @click.option("--verifier-kernel", help="Kernel of the verifier, such as scalar.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object at the end, progress on standard error.")
