@@ -27,9 +27,9 @@ CHECKS = ("head", "files", "release", "gate", "window", "games", "retrain", "cha
 class AuditOptions:
     """What to audit. `run`: the run id it has to be (None: the folder's). `release`: by name (None: the newest).
 
-    `sample`: how many gate pairs and window games to replay, `full`: all of them; `seed` chooses among them. `known_heads`:
-    (size, root hash) of every head seen before. `is_working`: the folder is a node's own, where blobs come before the
-    entries that name them.
+    `sample`: how many gate pairs and window games to replay, `full`: all of them. `seed` chooses among them; None: the
+    system's random numbers, so that nobody knows beforehand what an audit replays. `known_heads`: (size, root hash) of
+    every head seen before. `is_working`: the folder is a node's own, where blobs come before the entries that name them.
     """
 
     run: bytes | None = None
@@ -39,7 +39,7 @@ class AuditOptions:
     retrain: bool = False
     kernel: Kernel = Kernel.BEST
     threads: int = 1
-    seed: int = 0
+    seed: int | None = None
     known_heads: Sequence[tuple[int, bytes]] = ()
     is_working: bool = False
 
@@ -59,6 +59,7 @@ def audit(
     """Audits a public folder; `report` gets each check as soon as it is answered. Never raises for what the folder holds."""
     options = options or AuditOptions()
     folder = Folder(reader)
+    rng = SystemRandom() if options.seed is None else Random(options.seed)
     checks: list[Check] = []
 
     def ask(name: str, question: Callable[[], str]) -> None:
@@ -74,7 +75,12 @@ def audit(
             report(check)
 
     head = Head()
-    ask("head", lambda: audit_head(folder, head, options.run, options.known_heads))
+
+    def answer_head() -> str:
+        found = audit_head(folder, head, options.run, options.known_heads)
+        return found if head.state is None else found + audit_bans(folder, head.state, head.entries, options.kernel)
+
+    ask("head", answer_head)
     if head.state is None:
         for name in CHECKS[1:]:
             answer(Check(name, None, "Not checked: the log cannot be read."))
@@ -92,12 +98,12 @@ def audit(
         ask("release", lambda: audit_release(folder, state, found))
         ask(
             "gate",
-            lambda: audit_gate(folder, state, found, count, options.kernel, options.threads, Random(options.seed)),
+            lambda: audit_gate(folder, state, found, count, options.kernel, options.threads, rng),
         )
         ask("window", lambda: audit_window(folder, state, found))
         ask(
             "games",
-            lambda: replay_sample(folder, state, found, count, options.kernel, options.threads, Random(options.seed)),
+            lambda: replay_sample(folder, state, found, count, options.kernel, options.threads, rng),
         )
         if options.retrain:
             answer(Check("retrain", False, "Repeating a training cycle is not available yet."))

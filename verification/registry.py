@@ -70,9 +70,9 @@ class Registry:
         """Whether a ban of `key` is logged."""
         return key in self._banned
 
-    def banned_at(self, key: bytes) -> int | None:
-        """The log index of the ban of `key`."""
-        return self._banned.get(key)
+    def banned_at(self, key: bytes) -> int:
+        """The log index of the ban of `key`; KeyError without one."""
+        return self._banned[key]
 
     def change_registration(self, entry: Entry, record: Registration, index: int) -> Change:
         """Checks a registration; raises LogFault."""
@@ -95,7 +95,7 @@ class Registry:
     def change_ban(self, entry: Entry, record: Ban, index: int) -> Change:
         """Checks who is banned and that the proof names a logged signature of theirs; raises LogFault.
 
-        That the proof proves is for `verification.proof`, which needs the network's file.
+        That the proof proves is for `verification.proof`, which needs the network's file; an audit asks it of every ban.
         """
         self._roles.require_coordinator(entry, index)
         if record.subject in self._banned:

@@ -10,11 +10,14 @@ from protocol.blob import blob_digest
 from protocol.compress import decompress
 from protocol.epoch import Share, ShareSet
 from protocol.layout import CHECKPOINT, blob_path, release_path
+from protocol.proof import PLY, Ban
 from protocol.tiles import tiles_for
 from tests.verification import edits
+from tests.verification.test_proof import content_of, proof_of
 from tests.verification.world import MemoryReader, World, digest_of
 from verification.audit import CHECKS, AuditOptions, AuditReport, Check, audit
 from verification.identities import BatchInfo
+from verification.proof_builder import Evidence, evidence_of
 from verification.replay import Replayed
 
 
@@ -208,6 +211,39 @@ def test_traces_that_nobody_searched_for_are_found() -> None:
     world.cycle()
     told = failures(audited(world.public()))
     assert told == {"window": f"The traces opened for entry {batch.index} do not back its verdict."}
+
+
+def test_bans_are_believed_only_with_a_proof_that_holds() -> None:
+    world = World()
+    ada, bob = world.register("ada"), world.register("bob")
+    honest = world.play(ada)
+    assert world.judge(honest) is None
+    world.admit()
+    wrong = world.play(bob, edit=edits.of_game(1, edits.value(6)))
+    rejected = world.judge(wrong)
+    assert rejected is not None
+    evidence = evidence_of(rejected)
+    assert evidence is not None
+    world.log(Ban(world.run, bob.public, proof_of(world, wrong, evidence)), world.coordinator)
+    report = audited(world.public())
+    assert failures(report) == {}
+    assert "banned by a proof that holds: 1" in report.checks[0].detail
+    framed = proof_of(world, honest, Evidence(PLY, 0, content_of(world, honest).games[0].plies[3]))
+    index = world.log(Ban(world.run, ada.public, framed), world.coordinator)
+    assert f"The ban at entry {index} is not proved" in failures(audited(world.public()))["head"]
+
+
+def test_what_an_audit_replays_is_not_known_beforehand() -> None:
+    """One of a window's games is wrong: audits of one game each find it now and then, those with a seed always or never."""
+    world, _ = believed(edits.of_game(1, edits.value(6)))
+    files = world.public()
+    found = set()
+    for _ in range(500):
+        found.add(audited(files, sample=1).ok)
+        if len(found) == 2:
+            break
+    assert found == {True, False}
+    assert len({audited(files, sample=1, seed=3).ok for _ in range(5)}) == 1
 
 
 def test_an_audit_of_a_small_run_is_quick(files: dict[str, bytes]) -> None:
