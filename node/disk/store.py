@@ -304,3 +304,6 @@ class Store:
                 self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         elif version != SCHEMA_VERSION:
             raise StoreError(f"The store {path} has format {version}; this gonode reads format {SCHEMA_VERSION}.")
+        (found,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise StoreError(f"The store {path} is damaged: {found}.")
