@@ -7,6 +7,8 @@ import struct
 from collections.abc import Callable
 from dataclasses import replace
 
+from native.game import Game
+from native.rules import Rules
 from protocol.batch import GameBlock
 
 Edit = Callable[[list[bytes]], list[bytes]]
@@ -108,13 +110,16 @@ def moved_visits(index: int) -> Callable[[GameBlock], bytes]:
 
 
 def visits_on_occupied(index: int) -> Callable[[GameBlock], bytes]:
-    """Moves a visit to the point that was played on before."""
+    """Moves a visit to a point with a stone."""
 
     def change(block: GameBlock) -> bytes:
         ply = block.header.opening_moves + index
+        game = Game(Rules(block.header.size, block.header.size, block.header.komi_half))
+        for move in block.moves[:ply]:
+            game.play(move)
         counts = list(block.visits(ply))
         counts[counts.index(max(counts))] -= 1
-        counts[block.moves[ply - 1]] += 1
+        counts[next(point for point, stone in enumerate(game.stones()) if stone)] += 1
         return patched(
             block, Columns(block).visits + Columns(block).width * index, struct.pack(f"<{len(counts)}H", *counts)
         )
