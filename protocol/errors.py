@@ -4,8 +4,6 @@ Spec: docs/spec/canonical.md ("Errors"). Each class carries the `label` under wh
 name it; each message is one sentence that a person can act on. Bytes from outside raise these and nothing else.
 """
 
-
-
 from typing import ClassVar
 
 

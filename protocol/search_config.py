@@ -11,6 +11,7 @@ from protocol.record import Record
 from protocol.types import Choice, Ppm, Range, Semantics
 
 SEMANTICS = "gonode/search/1"
+"""The exact search that this version of the program plays and replays."""
 
 Micro = Annotated[int, Range(0, 2**31 - 1)]
 Visits = Annotated[int, Range(2, 60000)]

@@ -25,6 +25,9 @@ TOLERANCE_MICRO: Final = 2
 """How far a recount of the log-likelihood ratio may be from the logged one."""
 
 MAX_ELO: Final = 200
+"""Bounds in normalised Elo beyond which the fixed point of `likeliest` is not known to settle."""
+MAX_THRESHOLD: Final = 4000
+"""Ordinary Elo of the threshold policy: beyond it no score could tell."""
 
 _SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 _EMPTY: Final = 1e-3
@@ -45,9 +48,11 @@ class GateDecision:
 
 
 def check_policy(policy: GatePolicy) -> None:
-    """Raises LogFault for bounds beyond those where the fixed point of `likeliest` is known to settle."""
+    """Raises LogFault for bounds that the policy's arithmetic is not made for."""
     if policy.kind == "sprt" and not -MAX_ELO <= policy.elo0 < policy.elo1 <= MAX_ELO:
         raise LogFault(f"The gate's bounds must lie from -{MAX_ELO} to {MAX_ELO} normalised Elo.")
+    if policy.kind == "elo-threshold" and not -MAX_THRESHOLD <= policy.elo0 <= MAX_THRESHOLD:
+        raise LogFault(f"The gate's threshold must lie from -{MAX_THRESHOLD} to {MAX_THRESHOLD} Elo.")
 
 
 def add_pair(counts: Counts, score: int) -> Counts:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from native.errors import EngineError
 from native.game import Game
-from native.netfile import Architecture
+from native.netfile import FEATURES_VERSION, Architecture
 from native.pool import Job
 from native.rules import End, Ko, Rules
 from native.search import Player, Root
 from native.search import SearchConfig as EngineConfig
 from protocol.gate import GateAssignment
 from protocol.manifest import Manifest, RulesSpec
-from protocol.search_config import SearchConfig
+from protocol.search_config import SEMANTICS, SearchConfig
 from protocol.seeds import game_seed, gate_seed, setup_draw
 from verification.faults import LogFault
 
@@ -190,7 +190,13 @@ def gate_jobs(state: "LogState", assignment: GateAssignment, candidate: Player, 
 
 
 def check_playable(manifest: Manifest) -> None:
-    """Raises LogFault, with one sentence, for a manifest whose games or searches the engine cannot play."""
+    """Raises LogFault, with one sentence, for a manifest whose games or searches this build's engine cannot play."""
+    if manifest.selfplay.semantics != SEMANTICS:
+        raise LogFault(f"The manifest searches by {manifest.selfplay.semantics}; this build knows {SEMANTICS} only.")
+    if manifest.network.features != FEATURES_VERSION:
+        raise LogFault(
+            f"The manifest has input features {manifest.network.features}; this build knows {FEATURES_VERSION} only."
+        )
     try:
         engine_config(manifest.selfplay)
         engine_config(manifest.gate_search)

@@ -139,6 +139,12 @@ def test_bounds_that_do_not_settle_are_refused() -> None:
     check_policy(policy(elo0=-200, elo1=200))
     with pytest.raises(LogFault, match="from -200 to 200"):
         check_policy(policy(elo0=0, elo1=201))
+    for elo in (-4000, 4000):
+        extreme = policy("elo-threshold", elo0=elo, elo1=elo + 1, games=4)
+        check_policy(extreme)
+        assert decide([3, 3], extreme).passed is (elo < 0)
+    with pytest.raises(LogFault, match="from -4000 to 4000"):
+        check_policy(policy("elo-threshold", elo0=2_000_000_000, elo1=2_000_000_001))
 
 
 def test_recount_allows_two_millionths_and_no_more() -> None:

@@ -169,6 +169,16 @@ def test_manifest_versions_rise(world: World) -> None:
     ("change", "why"),
     [
         (lambda m: replace(m, gate=replace(m.gate, kind="sprt", elo1=1000)), "normalised Elo"),
+        (lambda m: replace(m, gate=replace(m.gate, kind="elo-threshold", elo0=4001, elo1=4002)), "threshold"),
+        (lambda m: replace(m, network=replace(m.network, features=2)), "input features 2"),
+        (
+            lambda m: replace(
+                m,
+                selfplay=replace(m.selfplay, semantics="gonode/search/2"),
+                gate_search=replace(m.gate_search, semantics="gonode/search/2"),
+            ),
+            "searches by gonode/search/2; this build knows gonode/search/1",
+        ),
         (lambda m: replace(m, openings=()), None),
         (lambda m: replace(m, openings=(replace(m.openings[0], selfplay_weight=0),)), "no opening"),
         (lambda m: replace(m, openings=(replace(m.openings[0], moves=(5, 5)),)), "cannot be played"),
