@@ -308,8 +308,6 @@ class Gates:
         gate = self._require_open(record.candidate)
         if record.base != gate.base.id:
             raise LogFault("The gate record's base is not the gate's.")
-        if gate.decision.passed is None:
-            raise LogFault(f"The gate is not decided after {gate.decision.pairs} counted pairs.")
         if record.refused_since_base != self.refused_since_base():
             raise LogFault(
                 f"{self.refused_since_base()} candidates were refused since the base, not as the record says."
@@ -324,6 +322,8 @@ class Gates:
             )
             for claim in claims
         ):
+            if gate.decision.passed is None:
+                raise LogFault(f"The gate is not decided after {gate.decision.pairs} counted pairs.")
             raise LogFault("The gate record is not what the counted pairs give.")
 
         def change() -> None:

@@ -1,7 +1,8 @@
 """The log's head as others see it: who has to have signed a checkpoint before it is believed.
 
-Spec: `docs/spec/log.md` ("Checkpoint", "Witnesses"). A head is believed with the coordinator's signature and the
-cosignatures of at least `witness_threshold` of the root's verifiers, which is more than half of them.
+Spec: `docs/spec/log.md` ("Checkpoint", "Semantics"). A head is believed with the coordinator's signature and the
+cosignatures of at least `witness_threshold` of the root's verifiers, which is more than half of them. All of these roles
+have to be valid at the head's last entry.
 """
 
 from protocol.checkpoint import Checkpoint, SignedNote, verify, verify_cosignature
@@ -23,7 +24,9 @@ def verify_head(note: SignedNote, run: bytes, root: Root) -> Checkpoint:
     Raises WrongSigner without these signatures, BadSignature when one of them does not hold, ParseError for another text.
     """
     checkpoint = _verify_log(note, run, root)
-    cosigners = cosigners_of(note, root)
+    last = max(0, checkpoint.size - 1)
+    valid = {role.key for role in root.verifiers if role.is_valid_at(last)}
+    cosigners = [key for key in cosigners_of(note, root) if key in valid]
     if not 0 < root.witness_threshold <= len(cosigners):
         raise WrongSigner(
             f"The checkpoint is cosigned by {len(cosigners)} verifiers; {root.witness_threshold} have to."

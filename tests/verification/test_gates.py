@@ -227,6 +227,18 @@ def test_the_record_is_the_recount() -> None:
     assert world.state.passed_gate == index
 
 
+def test_a_record_holds_where_this_machine_is_a_last_digit_short_of_deciding(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = candidate(gated(kind="sprt", elo0=0, elo1=50, games=40, replay_ppm=0))
+    gate = gate_of(world)
+    accept(world, answer(world, assign(world, "ada"), "ada", [WON, WON]))
+    assert gate.decision.passed is None
+    record = GateRecord(world.run, gate.index, gate.base.id, 2, gate.decision.counts, gate.decision.llr_micro, True, 0)
+    assert "not decided after 2" in refused(world, record, world.coordinator)
+    monkeypatch.setattr("verification.gate.LLR_BOUND_MICRO", gate.decision.llr_micro + 1)
+    index = world.log(record, world.coordinator)
+    assert world.state.passed_gate == index
+
+
 def test_a_refused_candidate_is_counted_and_training_goes_on() -> None:
     world = candidate(gated(replay_ppm=0, games=4, win_rate_ppm=900_000))
     accept(world, answer(world, assign(world, "ada"), "ada", [LOST, LOST]))
