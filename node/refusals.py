@@ -4,6 +4,7 @@ import sqlite3
 
 from native.errors import EngineError
 from node.audits.folder_audit import AuditInputError
+from node.audits.proof_files import ProofFileError
 from node.contributor.registrar import RegistrationRefused
 from node.control import ControlError
 from node.disk.home import HomeError
@@ -40,6 +41,7 @@ REFUSALS: tuple[type[BaseException], ...] = (
     NetworkMissing,
     OSError,
     OpponentError,
+    ProofFileError,
     ProtocolError,
     RegistrationRefused,
     StoreError,

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from node.disk.home import Home
 from node.disk.store import Store
-from protocol.checkpoint import SignedNote
+from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.envelope import Envelope
+from protocol.errors import ProtocolError
 from protocol.layout import BLOBS, CHECKPOINT
 from protocol.root import Root
 from verification.audit import AuditOptions, AuditReport, Check, audit
@@ -63,28 +64,41 @@ class FolderReader:
 
 
 def audit_home(home: Home, options: AuditOptions, report: Callable[[Check], None] | None = None) -> AuditReport:
-    """Audits the public folder of a node's directory, against every cosigned head that the node has seen."""
+    """Audits the public folder of a node's directory, against every head that the node has seen."""
     if not (home.public / CHECKPOINT).is_file():
         raise AuditInputError(f"{home.directory}: there is no published log here (no {CHECKPOINT}).")
     heads: list[tuple[int, bytes]] = []
     is_working = home.database.exists()
     if is_working:
         with Store(home.database) as store:
-            heads = _cosigned_heads(store)
+            heads = _known_heads(store, _published_size(home))
     run = home.load_ticket().run if home.ticket.exists() else None
     options = replace(options, run=run, known_heads=heads, is_working=is_working)
     return audit(FolderReader(home.public), options, report)
 
 
-def _cosigned_heads(store: Store) -> list[tuple[int, bytes]]:
-    """Size and root hash of the heads that enough witnesses cosigned; the newest may not have come so far."""
+def _published_size(home: Home) -> int:
+    """How many entries the published checkpoint covers; 0 for one that cannot be read, which the audit will say."""
+    try:
+        return Checkpoint.parse(SignedNote.parse((home.public / CHECKPOINT).read_bytes()).text).size
+    except (OSError, ProtocolError):
+        return 0
+
+
+def _known_heads(store: Store, published: int) -> list[tuple[int, bytes]]:
+    """Size and root hash of the heads that the published log has to hold: all that are not larger, and larger ones that
+    enough witnesses cosigned. The coordinator's newest may not have come so far."""
     threshold = 1
     for entry in store.iterate_log():
         envelope = Envelope.parse(entry)
         if envelope.type == Root.payload_type():
             threshold = Root.open(envelope).witness_threshold
     heads = store.heads(limit=1_000_000)
-    return [(head.size, head.root) for head in heads if len(SignedNote.parse(head.note).signatures) > threshold]
+    return [
+        (head.size, head.root)
+        for head in heads
+        if head.size <= published or len(SignedNote.parse(head.note).signatures) > threshold
+    ]
 
 
 def _bytes_of(file: Path) -> bytes | None:

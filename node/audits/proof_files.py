@@ -10,7 +10,7 @@ from native.network import Kernel
 from node.disk.blob_store import BlobStore
 from node.disk.home import Home
 from protocol.envelope import Envelope
-from protocol.errors import BadProof
+from protocol.errors import BadProof, ProtocolError
 from protocol.header import BatchHeader
 from protocol.proof import FraudProof
 from verification.proof import check_proof
@@ -18,10 +18,19 @@ from verification.proof import check_proof
 MAX_BYTES = 65536
 
 
+class ProofFileError(ValueError):
+    """One sentence about a file that holds no fraud proof."""
+
+
 def read_proof(path: Path) -> bytes:
-    """The bytes of a proof's file."""
+    """The bytes of a proof's file, which can be parsed; raises ProofFileError or OSError."""
     with path.open("rb") as file:
-        return file.read(MAX_BYTES + 1)
+        data = file.read(MAX_BYTES + 1)
+    try:
+        FraudProof.parse(data)
+    except ProtocolError as error:
+        raise ProofFileError(f"{path}: this is not a fraud proof: {error}") from None
+    return data
 
 
 def describe_proof(data: bytes) -> str:
