@@ -1,0 +1,92 @@
+"""Next root versions: signed by the root's key, accepted by the log, logged once at the coordinator's start."""
+
+from pathlib import Path
+
+import pytest
+
+from node.coordinator.opening import waiting_roots
+from node.disk.home import Home
+from node.disk.keyring import create_key, load_key
+from node.disk.store import Store
+from node.founding.founding import FoundingError, found_run, load_founding
+from node.founding.root_signing import next_root, sign_root
+from protocol.errors import BadKey, ParseError
+from protocol.root import Root
+from tests.node.keys import secret
+from verification.state import LogState
+
+ADDRESS = "/ip4/127.0.0.1/tcp/4001"
+KEYS = [secret(number).public for number in range(4)]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    found_run(tmp_path, None, [], ADDRESS)
+    return Home(tmp_path)
+
+
+def begun(home: Home) -> LogState:
+    state = LogState(home.load_ticket().run)
+    for envelope in load_founding(home):
+        state.apply(envelope.encode())
+    return state
+
+
+def test_a_verifier_is_approved(home: Home) -> None:
+    root = sign_root(home.directory, KEYS[:1])
+    assert (root.version, root.witness_threshold) == (2, 1)
+    state = begun(home)
+    assert state.root.verifiers == ()
+    (waiting,) = waiting_roots(home, state)
+    state.apply(waiting.encode())
+    assert state.root == root
+    assert [role.key for role in state.root.verifiers] == KEYS[:1]
+    assert waiting_roots(home, state) == []
+
+
+def test_more_are_added_before_and_after_the_coordinator_logged_it(home: Home) -> None:
+    sign_root(home.directory, KEYS[:1])
+    second = sign_root(home.directory, KEYS[1:3])
+    assert (second.version, len(second.verifiers), second.witness_threshold) == (3, 3, 2)
+    waiting = next_root(home)
+    assert waiting is not None
+    state = begun(home)
+    (home.directory / "root.next").unlink()
+    first = sign_root(home.directory, KEYS[:1])
+    (envelope,) = waiting_roots(home, state)
+    state.apply(envelope.encode())
+    with Store(home.database) as store:
+        store.append([each.encode() for each in (*load_founding(home), envelope)])
+    (home.directory / "root.next").unlink()
+    third = sign_root(home.directory, KEYS[1:2])
+    assert (first.version, third.version) == (2, 3)
+    (envelope,) = waiting_roots(home, state)
+    state.apply(envelope.encode())
+    assert [role.key for role in state.root.verifiers] == KEYS[:2]
+
+
+def test_who_has_a_role_gets_no_other(home: Home) -> None:
+    for key in (load_key(home.key("coordinator")).public,):
+        with pytest.raises(FoundingError, match="has a role already"):
+            sign_root(home.directory, [key])
+    with pytest.raises(ParseError, match="one role"):
+        sign_root(home.directory, [KEYS[0], KEYS[0]])
+    with pytest.raises(BadKey):
+        sign_root(home.directory, [bytes(32)])
+    sign_root(home.directory, KEYS[:1])
+    with pytest.raises(FoundingError, match="has a role already"):
+        sign_root(home.directory, KEYS[:1])
+    assert Root.open(next_root(home)).version == 2  # type: ignore[arg-type]
+
+
+def test_another_key_cannot_sign(home: Home) -> None:
+    home.key("root").unlink()
+    create_key(home.key("root"), secret(9))
+    with pytest.raises(FoundingError, match="other keys"):
+        sign_root(home.directory, KEYS[:1])
+    assert next_root(home) is None
+
+
+def test_no_run(tmp_path: Path) -> None:
+    with pytest.raises(FoundingError, match="no run is here"):
+        sign_root(tmp_path, KEYS[:1])
