@@ -8,12 +8,16 @@ import trio
 from native.pool import Done
 from node.engine import Engine
 from node.member import Member
+from node.networks import NetworkFault
 from node.outbox import GATE_RESULT, Outbox
+from node.peering.transport import TransportError
 from protocol.batch import batch_root, encode_batch, parse_batch
 from protocol.compress import compress
 from protocol.ed25519 import SecretKey
 from protocol.gate import GateAssignment, GatePair, GateResult
 from verification.setup import gate_jobs
+
+AGAIN_S = 5.0
 
 
 class GatePlayer:
@@ -39,8 +43,12 @@ class GatePlayer:
             self._idle = trio.Event()
             try:
                 await self._play(index, assignment)
+                continue
+            except (NetworkFault, TransportError) as error:
+                self._member.events("waiting", f"Gate pairs from {assignment.first_pair} cannot be played yet: {error}")
             finally:
                 self._idle.set()
+            await trio.sleep(self._member.jitter(AGAIN_S))
 
     def _open_assignment(self) -> tuple[int, GateAssignment] | None:
         for index, assignment in self._member.state.gate_assignments(self._secret.public):
@@ -78,7 +86,8 @@ class GatePlayer:
             blob_len=len(blob),
             raw_len=len(raw),
         )
-        member.store.put(f"gate/{index}", b"")
-        self._outbox.put(GATE_RESULT, index.to_bytes(8, "big"), result.seal(self._secret))
+        with member.store.transaction():
+            member.store.put(f"gate/{index}", b"")
+            self._outbox.put(GATE_RESULT, index.to_bytes(8, "big"), result.seal(self._secret))
         self.pairs += assignment.pairs
         member.events("gate-pairs", f"Played {assignment.pairs} gate pairs from {assignment.first_pair}.")

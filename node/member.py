@@ -74,6 +74,18 @@ class Member:
         with trio.move_on_after(seconds):
             await self._changed.wait()
 
+    async def coordinator_back_within(self, seconds: float) -> bool:
+        """Returns after `seconds` (False), or as soon as a coordinator that was away is connected again (True)."""
+        was_here = bool(self.reach.coordinators())
+        with trio.move_on_after(seconds):
+            while True:
+                await trio.sleep(min(0.5, seconds))
+                is_here = bool(self.reach.coordinators())
+                if is_here and not was_here:
+                    return True
+                was_here = is_here
+        return False
+
     async def until(self, condition: Callable[[], T | None]) -> T:
         """The first answer of `condition` that is not None, asked now and after every change."""
         while True:

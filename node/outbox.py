@@ -72,8 +72,8 @@ class Outbox:
                         "waiting", f"{error} {len(self)} items are kept on disk. Next try in {retry_s:.0f} s."
                     )
                 self.waiting_for = str(error)
-                await trio.sleep(self._member.jitter(retry_s))
-                retry_s = min(LAST_RETRY_S, retry_s * 1.6)
+                is_back = await self._member.coordinator_back_within(self._member.jitter(retry_s))
+                retry_s = FIRST_RETRY_S if is_back else min(LAST_RETRY_S, retry_s * 1.6)
                 continue
             if not len(self):
                 self._emptied.set()

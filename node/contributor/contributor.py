@@ -14,13 +14,17 @@ from node.disk.store import Series
 from node.engine import Engine
 from node.gate_player import GatePlayer
 from node.member import Member
+from node.networks import NetworkFault
 from node.outbox import BATCH, Outbox
+from node.peering.transport import TransportError
 from protocol.batch import batch_root, encode_batch, parse_batch
 from protocol.compress import compress
 from protocol.ed25519 import SecretKey
 from protocol.header import BatchHeader
 from verification.releases import ReleaseInfo
 from verification.setup import selfplay_job
+
+AGAIN_S = 5.0
 
 
 class Contributor:
@@ -69,8 +73,14 @@ class Contributor:
         while not self._draining.is_set():
             release = member.state.release
             self._close_old_series(release)
-            player = await member.player_of(release)
-            await self._play_release(release, player)
+            try:
+                player = await member.player_of(release)
+            except (NetworkFault, TransportError) as error:
+                member.events("waiting", f"The network of release {release.name} is not here yet: {error}")
+                with trio.move_on_after(member.jitter(AGAIN_S)):
+                    await self._draining.wait()
+            else:
+                await self._play_release(release, player)
 
     def _close_old_series(self, release: ReleaseInfo) -> None:
         """Sends the final batch of the release before this one, should a kill have kept it from being made."""

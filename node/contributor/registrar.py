@@ -3,8 +3,6 @@
 Spec: `docs/spec/registration.md`.
 """
 
-import trio
-
 from node.member import Member
 from node.peering.call import CallRefused
 from node.peering.post import Post
@@ -44,7 +42,7 @@ async def register(member: Member, secret: SecretKey, invite: bytes, name: str) 
                 raise RegistrationRefused(f"The coordinator does not register this key: {refusal}") from None
         except TransportError as error:
             member.events("waiting", f"Cannot register yet: {error} Next try in {retry_s:.0f} s.")
-            await trio.sleep(member.jitter(retry_s))
-            retry_s = min(300.0, retry_s * 1.6)
+            is_back = await member.coordinator_back_within(member.jitter(retry_s))
+            retry_s = 1.0 if is_back else min(300.0, retry_s * 1.6)
     await member.until(lambda: member.state.join_nonce(secret.public))
     member.events("registered", f"Joined run {member.state.manifest.name} as {name} ({secret.public.hex()[:8]}).")
