@@ -200,7 +200,7 @@ static void tower(go_eval *e) {
   const go_net *net = e->net;
   convolve(e, &net->stem, e->planes, NULL, e->a, &net->block[0].norm, 0);
   for (int32_t i = 0; i < net->blocks; i++) {
-    const go_block *block = &net->block[i];
+    const go_residual *block = &net->block[i];
     const go_norm *next = i + 1 < net->blocks ? &net->block[i + 1].norm : &net->tip;
     const int32_t *bias = NULL;
     if (block->pool.outputs > 0) bias = pooled_bias(e, e->a, net->channels, &block->pool, &block->conv1);

@@ -181,7 +181,7 @@ static void read_body(reader *r, go_net *net) {
   int32_t c = net->channels, k = net->head, h = net->hidden_width;
   read_conv(r, &net->stem, GO_FEATURE_PLANES, c, 9, 1);
   for (int32_t i = 0; i < net->blocks && r->status == GO_OK; i++) {
-    go_block *block = &net->block[i];
+    go_residual *block = &net->block[i];
     read_norm(r, &block->norm, c);
     read_conv(r, &block->conv1, c, c, 9, 0);
     if (go_net_is_pooled(i)) read_connected(r, &block->pool, 2 * c, c, 0);

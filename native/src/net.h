@@ -46,16 +46,17 @@ typedef struct go_logit {
   int32_t bias, multiplier, shift, limit;
 } go_logit;
 
-typedef struct go_block {
+/* One residual block of the tower. */
+typedef struct go_residual {
   go_norm norm;
   go_conv conv1, conv2;
   go_connected pool;         /* outputs 0: the block has none */
-} go_block;
+} go_residual;
 
 struct go_net {
   int32_t blocks, channels, head, hidden_width;
   go_conv stem;
-  go_block *block;
+  go_residual *block;
   go_norm tip;
   go_conv pool_conv, policy_conv, value_conv;
   go_connected policy_pool, hidden;

@@ -8,8 +8,7 @@ int go_job_check(const go_job *job) {
   const go_rules *rules = &job->rules;
   if (go_rules_check(rules) != GO_OK || rules->rows != rules->cols || rules->scoring != GO_SCORING_AREA)
     return GO_ERR_ARGUMENT;
-  if (rules->komi_half < INT16_MIN || rules->komi_half > INT16_MAX) return GO_ERR_ARGUMENT;
-  if (rules->move_cap < 1 || rules->move_cap > UINT16_MAX) return GO_ERR_ARGUMENT;
+  if (rules->move_cap < 1) return GO_ERR_ARGUMENT;
   if (job->opening < 0 || job->opening > UINT16_MAX) return GO_ERR_ARGUMENT;
   if (job->opening_len < 0 || job->opening_len > GO_OPENING_MAX || job->opening_len >= rules->move_cap)
     return GO_ERR_ARGUMENT;
