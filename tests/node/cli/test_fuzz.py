@@ -83,7 +83,7 @@ def remembered_power(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_run_files(tmp_path: Path) -> None:
     accepted = 0
     sentences = set()
-    for seed in range(400):
+    for seed in range(300):
         rng = Random(seed)
         text = DEMO
         for _ in range(rng.choice((1, 1, 1, 2, 5))):
@@ -101,7 +101,7 @@ def test_run_files(tmp_path: Path) -> None:
         else:
             sentences.add(answer.refusal())
             assert not directory.exists()
-    assert 20 < accepted < 300
+    assert 20 < accepted < 250
     assert len(sentences) > 80
 
 
@@ -162,7 +162,7 @@ def test_stores(change: Callable[[bytes, Random], bytes], tmp_path: Path) -> Non
     home = make_home(grown_world(), tmp_path / "coordinator")
     data = home.database.read_bytes()
     refused = 0
-    for seed in range(60):
+    for seed in range(30):
         with_page(home.database, change(data, Random(seed)))
         match = ("match", "random", "random", "--games", 2, "--size", 7, "--komi", 0.5, "--dir", home.directory)
         refused += not accepts(gonode(*match), 0)
@@ -170,4 +170,4 @@ def test_stores(change: Callable[[bytes, Random], bytes], tmp_path: Path) -> Non
         key = secret(seed).public.hex()
         if accepts(gonode("root", "sign", home.directory, "--verifier", key), 0):
             (home.directory / "root.next").unlink()
-    assert refused > 10
+    assert refused > 5

@@ -1,0 +1,288 @@
+"""The coordinator's pen: shares survive restarts, heads are shown only when cosigned, and the folder is always whole."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from node.audits.folder_audit import FolderReader
+from node.coordinator.log_writer import SHARES_WITHIN_S, LogWriter
+from node.disk.store import Store
+from node.peering.log_follower import replay_log
+from protocol import checkpoint as notes
+from protocol.checkpoint import Checkpoint, SignedNote
+from protocol.ed25519 import SecretKey
+from protocol.envelope import Envelope
+from protocol.epoch import ShareSet
+from protocol.errors import BadProof, ProtocolError, WrongSigner
+from protocol.layout import CHECKPOINT
+from protocol.receipt import Tick
+from protocol.registration import Invite
+from protocol.seeds import log_origin
+from protocol.tiles import tiles_between
+from tests.node.keys import secret
+from tests.verification.world import World
+from verification.audit import AuditOptions, audit
+from verification.faults import LogFault
+from verification.state import LogState
+from verification.witness import verify_head, witness_name
+
+
+class Desk:
+    """A log writer over a world's log, with the world's verifiers; `restart` is what a kill leaves."""
+
+    def __init__(self, path: Path, verifiers: int) -> None:
+        self.world = World(verifiers=verifiers)
+        self.public = path / "public"
+        self.store = Store(path / "node.db")
+        self.store.append(self.world.entries)
+        self.clock_s = 0.0
+        self.writer = self.open()
+
+    def open(self) -> LogWriter:
+        return LogWriter(self.world.state, self.store, self.world.coordinator, self.public, lambda: self.clock_s)
+
+    def restart(self) -> None:
+        state = LogState(self.world.run)
+        replay_log(state, self.store)
+        assert state.tree.root() == self.world.state.tree.root()
+        self.world.state = state
+        self.writer = self.open()
+
+    def tick(self) -> int:
+        state = self.world.state
+        return self.writer.append(Tick(state.run, state.size, 0).seal(self.world.coordinator))
+
+    def sign(self) -> int:
+        """A new head with one more entry; its size."""
+        self.tick()
+        assert self.writer.sign_head()
+        return Checkpoint.parse(SignedNote.parse(self.writer.newest_note).text).size
+
+    def line(self, verifier: SecretKey, size: int, unix_s: int = 1_700_000_000) -> str:
+        root = self.world.state.tree.root(size)
+        body = Checkpoint(log_origin(self.world.run), size, root).body()
+        return notes.cosign(body, verifier, witness_name(verifier.public), unix_s).encode()
+
+    def cosign(self, verifier: SecretKey, size: int, unix_s: int = 1_700_000_000) -> None:
+        share = self.world.share(verifier, size)
+        self.writer.add_cosignature(verifier.public, size, self.line(verifier, size, unix_s), share)
+
+    def published(self) -> int:
+        """The size of the published head, which witnesses vouch for; 0 when nothing is published."""
+        path = self.public / CHECKPOINT
+        if not path.exists():
+            return 0
+        note = SignedNote.parse(path.read_bytes())
+        verify_head(note, self.world.run, self.world.state.root)
+        return Checkpoint.parse(note.text).size
+
+    def audit(self) -> None:
+        """The published folder passes the checks of head and files, and holds exactly its head's tiles."""
+        report = audit(FolderReader(self.public), AuditOptions(run=self.world.run, sample=0))
+        answers = {check.name: (check.ok, check.detail) for check in report.checks}
+        assert answers["head"][0], answers["head"]
+        assert answers["files"][0], answers["files"]
+        tiles = {
+            file.relative_to(self.public).as_posix() for file in (self.public / "tile").rglob("*") if file.is_file()
+        }
+        wanted = {tile.path for tile in tiles_between(0, self.published())}
+        assert wanted <= tiles
+        assert {name for name in tiles - wanted if ".p/" in name} == set()
+
+    def share_sets(self) -> list[ShareSet]:
+        """The share sets of the log."""
+        envelopes = (Envelope.parse(entry) for entry in self.store.iterate_log())
+        return [ShareSet.parse(each.payload) for each in envelopes if each.type == ShareSet.payload_type()]
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[Desk]:
+    """A run with two verifiers, both of whom have to cosign."""
+    desk = Desk(tmp_path, 2)
+    yield desk
+    desk.store.close()
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Iterator[Desk]:
+    """A run with three verifiers, two of whom have to cosign."""
+    desk = Desk(tmp_path, 3)
+    yield desk
+    desk.store.close()
+
+
+def test_entries_are_on_disk_and_refused_ones_are_not(two: Desk) -> None:
+    size = two.world.state.size
+    assert two.tick() == size
+    assert two.store.log_size == two.world.state.size == size + 1
+    with pytest.raises(LogFault):
+        two.writer.append(Tick(two.world.run, size, 0).seal(secret(1)))
+    with pytest.raises((LogFault, ProtocolError)):
+        two.writer.append(Invite(two.world.run, bytes(16), 1).seal(two.world.coordinator))
+    assert two.store.log_size == two.world.state.size == size + 1
+
+
+def test_a_head_is_signed_only_for_something_new(two: Desk) -> None:
+    assert two.writer.sign_head()  # a new process cannot know whether the last one signed
+    assert not two.writer.sign_head()
+    size = two.sign()
+    assert not two.writer.sign_head()
+    for verifier in two.world.verifiers:
+        two.cosign(verifier, size)
+    assert two.world.state.beacons.last_size == size
+    assert not two.writer.sign_head(), "a share set alone makes no new head"
+
+
+def test_idle_time_counts_from_the_last_entry(two: Desk) -> None:
+    two.clock_s = 5
+    assert two.writer.idle_s == 5
+    two.tick()
+    assert two.writer.idle_s == 0
+
+
+def test_a_head_is_shown_once_enough_cosigned(three: Desk) -> None:
+    size = three.sign()
+    assert three.published() == 0
+    three.cosign(three.world.verifiers[0], size)
+    assert three.published() == 0
+    three.cosign(three.world.verifiers[2], size)
+    assert three.published() == size
+    three.audit()
+    assert not three.share_sets()[1:], "one verifier may still give its share"
+    three.cosign(three.world.verifiers[1], size)
+    assert three.share_sets()[-1].size == size
+    assert len(three.share_sets()[-1].shares) == 3
+    assert len(SignedNote.parse((three.public / CHECKPOINT).read_bytes()).signatures) == 4
+    three.audit()
+
+
+def test_shares_are_logged_after_a_while_without_the_rest(three: Desk) -> None:
+    size = three.sign()
+    three.cosign(three.world.verifiers[0], size)
+    three.clock_s += SHARES_WITHIN_S - 0.1
+    three.writer.sign_head()
+    assert three.world.state.beacons.last_size < size
+    three.clock_s += 0.2
+    three.writer.sign_head()
+    assert three.world.state.beacons.last_size == size
+    assert len(three.share_sets()[-1].shares) == 1
+    with pytest.raises(BadProof, match="logged already"):
+        three.cosign(three.world.verifiers[1], size)
+    three.cosign(three.world.verifiers[0], size)  # taken before: nothing changes
+
+
+def test_a_witness_that_cosigns_twice_counts_once(two: Desk) -> None:
+    size = two.sign()
+    first, second = two.world.verifiers
+    two.cosign(first, size, 1_700_000_000)
+    two.cosign(first, size, 1_700_000_001)
+    assert two.published() == 0
+    two.cosign(second, size)
+    assert two.published() == size
+
+
+def test_what_is_no_cosignature_is_refused(two: Desk) -> None:
+    size = two.sign()
+    first, second = two.world.verifiers
+    share = two.world.share(first, size)
+    line = two.line(first, size)
+    stranger = secret(4)
+    with pytest.raises(WrongSigner, match="Only a verifier"):
+        two.writer.add_cosignature(stranger.public, size, two.line(stranger, size), share)
+    with pytest.raises(WrongSigner, match="Only a verifier"):
+        two.writer.add_cosignature(two.world.coordinator.public, size, line, share)
+    with pytest.raises(WrongSigner):
+        two.writer.add_cosignature(first.public, size, two.line(second, size), share)
+    with pytest.raises(WrongSigner):
+        two.writer.add_cosignature(first.public, size, line, two.world.share(second, size))
+    with pytest.raises(ProtocolError):
+        two.writer.add_cosignature(first.public, size, two.line(first, size - 1), share)
+    with pytest.raises(BadProof, match="not for this head"):
+        two.writer.add_cosignature(first.public, size, line, two.world.share(first, size - 1))
+    with pytest.raises(BadProof, match="never signed"):
+        two.writer.add_cosignature(first.public, size + 7, line, share)
+    for text in ("", "\u2014 x y", line[:-4], line + "\n" + line):
+        with pytest.raises(ProtocolError):
+            two.writer.add_cosignature(first.public, size, text, share)
+    assert two.published() == 0
+    two.cosign(first, size)
+    two.cosign(second, size)
+    assert two.published() == size
+
+
+def test_shares_survive_a_restart(two: Desk) -> None:
+    size = two.sign()
+    two.cosign(two.world.verifiers[0], size)
+    two.restart()
+    assert two.published() == 0
+    two.cosign(two.world.verifiers[0], size)  # the witness sends again until it is logged: nothing changes
+    two.cosign(two.world.verifiers[1], size)
+    assert two.published() == size
+    assert len(two.share_sets()[-1].shares) == 2
+    two.audit()
+    two.restart()
+    assert two.published() == size
+    assert two.writer.newest_note == two.store.newest_head().note  # type: ignore[union-attr]
+
+
+def test_an_older_head_that_is_cosigned_late_changes_nothing_shown(two: Desk) -> None:
+    first, second = two.world.verifiers
+    older = two.sign()
+    two.cosign(first, older)
+    newer = two.sign()
+    two.cosign(first, newer)
+    two.cosign(second, newer)
+    assert two.published() == newer
+    with pytest.raises(BadProof, match="logged already"):
+        two.cosign(second, older)
+    assert two.published() == newer
+    two.audit()
+
+
+def test_every_published_state_is_whole(three: Desk) -> None:
+    """Random lengths, witnesses and restarts, over the borders of tiles: what is shown always passes the audit."""
+    rng = Random(3)
+    sizes = []
+    while three.world.state.size < 700:
+        for _ in range(rng.choice((0, 1, 3, 40, 120))):
+            three.tick()
+        size = three.sign()
+        if rng.random() < 0.3:
+            three.restart()
+        for verifier in rng.sample(three.world.verifiers, rng.randrange(4)):
+            three.cosign(verifier, size)
+            if rng.random() < 0.2:
+                three.restart()
+        three.clock_s += rng.choice((0.0, 1.0, SHARES_WITHIN_S))
+        if three.published():
+            three.audit()
+            sizes.append(three.published())
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) > 5
+    assert sizes[-1] > 512
+
+
+def test_what_a_kill_left_of_a_publication_is_made_good(two: Desk) -> None:
+    """Tiles are written before the checkpoint and old ones dropped after it, so any prefix of this shows a whole head."""
+    size = two.sign()
+    for verifier in two.world.verifiers:
+        two.cosign(verifier, size)
+    before = {path: path.read_bytes() for path in two.public.rglob("*") if path.is_file()}
+    for _ in range(300):
+        two.tick()
+    newer = two.sign()
+    for verifier in two.world.verifiers:
+        two.cosign(verifier, newer)
+    assert two.published() == newer
+    for path, data in before.items():  # as if the kill came before the checkpoint was replaced
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    assert two.published() == size
+    two.restart()
+    last = two.sign()
+    for verifier in two.world.verifiers:
+        two.cosign(verifier, last)
+    assert two.published() == last
+    two.audit()
