@@ -6,6 +6,7 @@ fails. Exit status: 0 done, 1 the training failed (loss not a number, spike), 2 
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -42,6 +43,9 @@ def main(arguments: list[str]) -> int:
     except TrainerError as error:
         events.failed(str(error))
         return _fail(str(error), error.exit_status)
+    except BrokenPipeError:  # whoever watched is gone: the same job goes on from its last state
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 130
     except OSError as error:
         events.failed(f"The disk refuses: {error}.")
         return _fail(f"The disk refuses: {error}.", 2)

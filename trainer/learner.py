@@ -48,6 +48,8 @@ class Learner:
         learner = cls(manifest, bytes(32))
         if state.shape != learner.shape:
             raise BadTensors(f"The train state is of {state.shape.encode()}, the manifest's {learner.shape.encode()}.")
+        if state.running.shape != learner.running.shape:
+            raise BadTensors("The train state has other running losses than this trainer keeps.")
         optimiser = learner.optimiser
         with torch.no_grad():
             _restore(optimiser.names, optimiser.weights, state.weights)

@@ -1,5 +1,6 @@
 """Whole cycles, as the coordinator starts them: learning, resuming after any death, and saying what is wrong."""
 
+import dataclasses
 import hashlib
 import io
 import json
@@ -19,9 +20,11 @@ import pytest
 from native.network import Kernel, Network
 from trainer.__main__ import main
 from trainer.cycle import METRICS, NETWORK, RESULT, WEIGHTS, run, state_name
-from trainer.errors import BadJob, Interrupted, LossNotFinite, LossSpike, NoRows
+from trainer.errors import BadJob, BadTensors, Interrupted, LossNotFinite, LossSpike, NoRows
 from trainer.events import Events
 from trainer.job import Job
+from trainer.learner import Learner
+from trainer.state import TrainState
 from trainer.tensors import TensorFile
 
 Batches = list[dict[str, Any]]
@@ -205,6 +208,16 @@ def test_sigint_exits_130_with_a_state(make_job: Any, batches: Batches) -> None:
     assert [file.name for file in out.glob("train_state-*")]
 
 
+def test_a_cycle_whose_watcher_died_ends_in_silence(make_job: Any, batches: Batches) -> None:
+    process = start(make_job(batches, SAMPLES=32 * 100_000))
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.wait(60) == 130
+    assert process.stderr.read() == ""
+    process.stderr.close()
+
+
 def test_a_batch_that_cannot_be_read_is_named_and_skipped(make_job: Any, batches: Batches, tmp_path: Path) -> None:
     damaged = dict(batches[3], path=str(tmp_path / "damaged"))
     data = bytearray(Path(batches[3]["path"]).read_bytes())
@@ -281,6 +294,16 @@ def test_a_folder_that_cannot_be_made(make_job: Any, batches: Batches, tmp_path:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadJob, match="cannot be made"):
         cycle(make_job(batches, OUT=str(tmp_path / "file" / "out")))
+
+
+def test_a_parent_with_other_losses_is_refused(make_job: Any, batches: Batches) -> None:
+    path = make_job(batches)
+    cycle(path)
+    out = Path(json.loads(path.read_text())["out"])
+    file = sorted(out.glob("train_state-*"))[-1]
+    state, _ = TrainState.load(file)
+    with pytest.raises(BadTensors, match="other running losses"):
+        Learner.resume(Job.load(path).manifest, dataclasses.replace(state, running=state.running[:5]))
 
 
 def test_states_of_another_job_are_not_taken(make_job: Any, batches: Batches) -> None:
