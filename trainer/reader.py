@@ -13,8 +13,8 @@ import numpy as np
 
 from native.errors import EngineError
 from native.rows import read_rows
-from native.rules import Ko, Rules
-from protocol.batch import BatchLimits, GameHeader, parse_batch
+from native.rules import Rules
+from protocol.batch import BatchLimits, parse_batch
 from protocol.blob import verify_blob
 from protocol.compress import decompress
 from protocol.errors import ProtocolError
@@ -23,25 +23,9 @@ from trainer.draws import is_held_out
 from trainer.errors import BadBatch, NoRows
 from trainer.job import BatchFile
 from trainer.rows import PLANES, Rows, Window
-
-_KO = {"simple": Ko.SIMPLE, "positional": Ko.POSITIONAL, "situational": Ko.SITUATIONAL}
+from verification.setup import game_rules
 
 Skip = Callable[[BatchFile, str], None]
-
-
-def rules_of(manifest: Manifest, header: GameHeader) -> Rules:
-    """The rules of a game of the run."""
-    spec = manifest.rules
-    return Rules(
-        rows=header.size,
-        cols=header.size,
-        komi_half=header.komi_half,
-        ko=_KO[spec.ko],
-        suicide=spec.suicide,
-        pass_alive=spec.pass_alive,
-        settled_end=spec.settled_end,
-        move_cap=spec.move_cap_factor * header.size * header.size,
-    )
 
 
 def read_game(rules: Rules, block: bytes, *, held_out: bool) -> Rows:
@@ -78,7 +62,8 @@ def read_batch(file: BatchFile, manifest: Manifest) -> list[Rows]:
         found = []
         for index, game in enumerate(batch.games):
             held_out = is_held_out(file.header_digest, index, manifest.training.held_out_ppm)
-            found.append(read_game(rules_of(manifest, game.header), game.raw, held_out=held_out))
+            rules = game_rules(manifest.rules, game.header.size, game.header.komi_half)
+            found.append(read_game(rules, game.raw, held_out=held_out))
         return found
     except (ProtocolError, EngineError) as error:
         raise BadBatch(str(error)) from error
