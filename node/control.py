@@ -16,6 +16,10 @@ import trio
 Command = Callable[[], Awaitable[dict[str, Any]]]
 
 MAX_LINE_BYTES = 65536
+MAX_PATH_BYTES = 103
+"""What a socket's address holds on every system."""
+
+WAITING = 128
 ANSWER_WITHIN_S = 10
 
 
@@ -24,12 +28,13 @@ class ControlError(Exception):
 
 
 async def serve_control(path: Path, commands: dict[str, Command]) -> None:
-    """Answers commands at `path` until cancelled; a socket left by a killed node is replaced."""
+    """Answers commands at `path` until cancelled; a socket left by a killed node is replaced. Raises ControlError."""
+    _check_length(path)
     path.unlink(missing_ok=True)
     listener = trio.socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     await listener.bind(str(path))
     os.chmod(path, 0o600)
-    listener.listen(8)
+    listener.listen(WAITING)
     try:
         async with trio.open_nursery() as nursery:
             while True:
@@ -57,8 +62,14 @@ async def _answer(stream: trio.SocketStream, commands: dict[str, Command]) -> No
             return
 
 
+def _check_length(path: Path) -> None:
+    if len(os.fsencode(path)) > MAX_PATH_BYTES:
+        raise ControlError(f"{path}: this name is too long for a socket; use a directory with a shorter name.")
+
+
 def ask(path: Path, command: str) -> dict[str, Any]:
     """Sends one command to the node whose socket is at `path`; raises ControlError when none answers."""
+    _check_length(path)
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(ANSWER_WITHIN_S)

@@ -25,8 +25,9 @@ def create_key(path: Path, secret: SecretKey | None = None) -> SecretKey:
     path.parent.mkdir(parents=True, exist_ok=True)
     data = encode_key(secret, os.environ.get(PASSPHRASE_VARIABLE) or None)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    temporary.unlink(missing_ok=True)
     try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
