@@ -1,0 +1,113 @@
+"""The public folder: what it shows of a whole run, what it drops, and which blobs it keeps."""
+
+from pathlib import Path
+
+import pytest
+
+from node.audits.folder_audit import FolderReader
+from node.disk.blob_store import BlobStore
+from node.disk.home import Home
+from node.disk.publisher import Publisher, write_file
+from node.disk.store import Store
+from protocol.checkpoint import SignedNote
+from protocol.layout import CHECKPOINT
+from protocol.tiles import tiles_between
+from tests.node.homes import grown_world
+from tests.verification.world import World
+from verification.audit import AuditOptions, audit
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """A directory with the grown world's log and blobs, and nothing published."""
+    home = Home(tmp_path)
+    world = grown_world()
+    with Store(home.database) as store:
+        store.append(world.entries)
+    blobs = BlobStore(home.public)
+    for blob in world.blobs.values():
+        blobs.put(blob)
+    return home
+
+
+def files(home: Home) -> dict[str, bytes]:
+    return {
+        file.relative_to(home.public).as_posix(): file.read_bytes() for file in home.public.rglob("*") if file.is_file()
+    }
+
+
+def publish(world: World, home: Home) -> None:
+    with Store(home.database) as store:
+        Publisher(world.state, store, home.public).publish(SignedNote.parse(world.note()))
+
+
+def test_a_run_is_published_as_the_layout_says(home: Home) -> None:
+    world = grown_world()
+    publish(world, home)
+    wanted = world.public()
+    found = files(home)
+    assert {path: wanted[path] for path in found} == found
+    assert {path for path in wanted if path not in found} <= {"root", "manifest"}
+    report = audit(FolderReader(home.public), AuditOptions(run=world.run))
+    assert report.ok, report.checks
+
+
+def test_publishing_again_changes_nothing(home: Home) -> None:
+    world = grown_world()
+    publish(world, home)
+    before = files(home)
+    publish(world, home)
+    assert files(home) == before
+
+
+def test_a_damaged_checkpoint_makes_everything_anew(home: Home) -> None:
+    world = grown_world()
+    publish(world, home)
+    before = files(home)
+    for path in before:
+        if path.startswith(("tile", "release")):
+            (home.public / path).unlink()
+    (home.public / CHECKPOINT).write_bytes(b"half a checkp")
+    publish(world, home)
+    assert files(home) == before
+
+
+def test_tiles_that_wider_ones_replace_go(tmp_path: Path) -> None:
+    world = World()
+    with Store(tmp_path / "node.db") as store:
+        store.append(world.entries)
+        publisher = Publisher(world.state, store, tmp_path / "public")
+        publisher.publish(SignedNote.parse(world.note()))
+        for count in (1, 3, 251, 300):
+            start = world.state.size
+            world.ticks(count)
+            store.append(world.entries[start:])
+            publisher.publish(SignedNote.parse(world.note()))
+            shown = {
+                file.relative_to(tmp_path / "public").as_posix()
+                for file in (tmp_path / "public" / "tile").rglob("*")
+                if file.is_file()
+            }
+            wanted = {tile.path for tile in tiles_between(0, world.state.size)}
+            assert {path for path in shown if ".p/" in path} == {path for path in wanted if ".p/" in path}
+            assert wanted <= shown
+
+
+def test_sweeping_keeps_what_the_log_or_the_outbox_names(home: Home) -> None:
+    world = grown_world()
+    blobs = BlobStore(home.public)
+    named = set(blobs.digests())
+    waiting, stray = blobs.put(b"named by a header that waits"), blobs.put(b"of an entry that was refused")
+    with Store(home.database) as store:
+        store.put_outbox("batch", b"key", b"a header with " + waiting + b" in it")
+        Publisher(world.state, store, home.public).sweep()
+    assert set(blobs.digests()) == named | {waiting}
+    assert not blobs.has(stray)
+
+
+def test_files_are_replaced_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b"
+    write_file(path, b"1")
+    write_file(path, b"22")
+    assert path.read_bytes() == b"22"
+    assert list(path.parent.iterdir()) == [path]
