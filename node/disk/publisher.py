@@ -12,7 +12,7 @@ from node.disk.blob_store import BlobStore
 from node.disk.store import Store
 from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.errors import ProtocolError
-from protocol.layout import CHECKPOINT, release_path
+from protocol.layout import CHECKPOINT, MANIFEST, ROOT, release_path
 from protocol.tiles import WIDTH, Tile, tiles_for
 from verification.audit_files import known_blobs
 from verification.state import LogState
@@ -34,6 +34,10 @@ class Publisher:
             return
         for path, data in tiles_for(self._size, size, self._state.tree, _Entries(self._store)):
             write_file(self._public / path, data)
+        for index, path in enumerate((ROOT, MANIFEST)):
+            entry = self._store.entry(index)
+            if entry is not None and not (self._public / path).is_file():
+                write_file(self._public / path, entry)
         for release in self._state.releases.all[1:]:
             entry = self._store.entry(release.index) if self._size <= release.index < size else None
             if entry is not None:
