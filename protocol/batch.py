@@ -26,7 +26,6 @@ BLACK_WINS: Final = 1
 WHITE_WINS: Final = 2
 _BATCH: Final = struct.Struct("<8sII")
 _HEADER: Final = struct.Struct("<QBBBBhHiHH")
-_RECORD: Final = struct.Struct("<HHB")
 _TRACE_BYTES: Final = 32
 
 

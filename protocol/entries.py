@@ -19,6 +19,7 @@ from protocol.record import Record
 from protocol.registration import Registration
 from protocol.release import Release
 from protocol.root import Root
+from protocol.tiles import MAX_ENTRY_BYTES
 from protocol.verdict import TraceOpening, Verdict
 from protocol.window import TrainRecord, WindowCommitment
 
@@ -45,9 +46,6 @@ ENTRY_TYPES: dict[str, type[Record]] = {
         Ban,
     )
 }
-
-MAX_ENTRY_BYTES = 65535
-"""An entry's length is a u16 in C2SP entry bundles."""
 
 
 @dataclass(frozen=True, slots=True)

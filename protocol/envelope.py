@@ -2,7 +2,8 @@
 
 Spec: docs/spec/envelope.md. Signatures are over the pre-authentication encoding (PAE) of DSSE, so a payload of one type
 never passes for another. An envelope's own signatures decide, never the connection that it came by. Signatures are
-in strict key order; `parse` checks form only, `verify` the signatures, and the payload is for its own parser.
+in the order of their keys; `parse` checks form only, `verify` the signatures and that no key has two, and the payload is
+for its own parser.
 """
 
 import re
@@ -49,7 +50,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """A payload, its type, and signatures in strict key order."""
+    """A payload, its type, and signatures in the order of their keys."""
 
     type: str
     payload: bytes
@@ -107,10 +108,10 @@ class Envelope:
                 _verified.add(claim)
 
     def verify_signer(self, key: bytes) -> None:
-        """Raises WrongSigner unless `key` alone signed, BadSignature unless the signature holds."""
+        """Raises BadSignature unless every signature holds, then WrongSigner unless `key` alone signed."""
+        self.verify()
         if self.signers != (key,):
             raise WrongSigner(f"The envelope is not signed by key {key.hex()[:16]} alone.")
-        self.verify()
 
 
 def seal(payload_type: str, payload: bytes, *secret_keys: ed25519.SecretKey) -> Envelope:

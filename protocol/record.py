@@ -11,12 +11,9 @@ from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_typ
 
 from protocol.codec import Value, decode, encode
 from protocol.ed25519 import SecretKey
-from protocol.envelope import Envelope, seal
-from protocol.errors import ParseError, TooLarge, WrongSigner
+from protocol.envelope import Envelope, payload_type, seal
+from protocol.errors import ParseError, TooLarge
 from protocol.types import Choice, Length, Range, Text
-
-PREFIX = "application/vnd.gonode."
-SUFFIX = ".v1+msgpack"
 
 type_constraints = (Range, Length, Text, Choice)
 
@@ -78,7 +75,7 @@ class Record:
     @classmethod
     def payload_type(cls) -> str:
         """The media type that the envelope's signature covers."""
-        return f"{PREFIX}{cls.NAME}{SUFFIX}"
+        return payload_type(cls.NAME)
 
     def seal(self, *keys: SecretKey) -> Envelope:
         """The envelope of this record, signed by each key."""
@@ -92,9 +89,10 @@ class Record:
         """
         if envelope.type != cls.payload_type():
             raise ParseError(f"expected {_title(cls)}, got {envelope.type[:80]}.")
-        envelope.verify()
-        if signer is not None and envelope.signers != (signer,):
-            raise WrongSigner(f"{_title(cls)} is not signed by {signer.hex()[:16]} alone.")
+        if signer is None:
+            envelope.verify()
+        else:
+            envelope.verify_signer(signer)
         return cls.parse(envelope.payload)
 
 

@@ -14,8 +14,7 @@ from protocol.errors import BadDigest, ParseError, TooLarge
 from protocol.merkle import HASH_BYTES, MAX_SIZE, Tree
 
 WIDTH: Final = 256
-MAX_ENTRY_BYTES: Final = 65535
-MAX_BUNDLE_BYTES: Final = WIDTH * (2 + MAX_ENTRY_BYTES)
+MAX_ENTRY_BYTES: Final = 65535  # its length is a u16
 ENTRIES: Final = -1  # the "level" of an entry bundle
 _MAX_LEVEL: Final = 7  # 256^8 leaves are more than MAX_SIZE
 _PATH: Final = re.compile(r"tile/(entries|[0-7])/((?:x[0-9]{3}/)*[0-9]{3})(?:\.p/([1-9][0-9]{0,2}))?", re.ASCII)

@@ -5,14 +5,13 @@ Order: size and digest, bounded decompression, form, counters, root, then game b
 rules, and the counts of every ply. What only a search can tell is left to `verification.replay`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
 from native.errors import BlockError, IllegalMove
 from native.game import Game
 from native.rows import check_block
-from native.rules import End
 from protocol.batch import Batch, BatchLimits, GameBlock, batch_root, parse_batch
 from protocol.blob import verify_blob
 from protocol.compress import decompress
@@ -117,17 +116,6 @@ def check_setup(block: GameBlock, setup: GameSetup, game: int) -> None:
         raise Rejected("setup", f"Game {game} has opening {header.opening}; its seed gives {setup.opening}.", game)
     if block.moves[: len(opening)] != opening:
         raise Rejected("setup", f"Game {game} does not begin with its opening's moves.", game)
-
-
-def rule_fault(moves: Sequence[int], setup: GameSetup) -> tuple[str, int] | None:
-    """The breach of the rules in a game's moves: why and at which ply, or None when all are legal and end the game."""
-    game = Game(setup.rules)
-    for ply, move in enumerate(moves):
-        try:
-            game.play(move)
-        except IllegalMove as error:
-            return f"the move is illegal ({error.reason})", ply
-    return None if game.end != End.NONE else ("the game is not over", len(moves) - 1)
 
 
 def _open(content: Content, blob: bytes, limits: Limits) -> Batch:

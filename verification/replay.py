@@ -1,12 +1,11 @@
 """Replays: a drawn game is searched again, whole, up to the first ply that differs.
 
-Spec: `docs/spec/verdict.md` ("Replay"). One searched move is the unit of proof, one game the unit of audit. The engine comes
-in from outside: `native.pool.Pool`, or anything that replays a job's game.
+Spec: `docs/spec/verdict.md` ("Replay"). One searched move is the unit of proof, one game the unit of audit. Replays run in
+the caller's `native.pool.Pool`; here is what its answers amount to.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from native.errors import EngineError
 from native.game import Game
@@ -15,20 +14,6 @@ from native.pool import Done, Job
 from native.search import Ply, search_ply
 from protocol.batch import GameBlock, PlyRecord
 from verification.faults import Rejected
-
-WAIT_S = 60.0
-
-
-class Replayer(Protocol):
-    """What replays games; `native.pool.Pool` is one."""
-
-    def replay(self, job: Job, block: bytes) -> None:
-        """Queues a replay of `block` as `job` would have played it."""
-        ...
-
-    def wait(self, timeout_s: float) -> Done | None:
-        """The next finished replay, or None."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +45,6 @@ def collect(games: Sequence[int], dones: Sequence[Done]) -> Replayed:
         if not done.is_ok:
             raise EngineError(f"Game {game} could not be replayed: {done.sentence}", done.status)
     return Replayed(tuple(games), tuple(digests), None)
-
-
-def replay_games(engine: Replayer, games: Sequence[int], jobs: Sequence[Job], blocks: Sequence[GameBlock]) -> Replayed:
-    """Replays the games with these numbers of a batch; `jobs` and `blocks` are the whole batch's.
-
-    Raises EngineError when a job cannot be played or the engine does not answer.
-    """
-    for game in games:
-        engine.replay(jobs[game], blocks[game].raw)
-    dones: dict[int, Done] = {}
-    while len(dones) < len(games):
-        done = engine.wait(WAIT_S)
-        if done is None:
-            raise EngineError("The engine did not finish a replay in time.")
-        dones[done.id] = done
-    return collect(games, [dones[jobs[game].id] for game in games])
 
 
 def repeat_ply(job: Job, moves: Sequence[int], ply: int, kernel: Kernel) -> Ply:

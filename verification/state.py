@@ -29,7 +29,7 @@ from verification.beacons import Beacons
 from verification.cycles import Cycles, TrainingInfo, WindowInfo
 from verification.epochs import Epochs
 from verification.faults import LogFault
-from verification.gates import GateResultInfo, Gates, GateState
+from verification.gates import GateResultInfo, Gates
 from verification.identities import BatchInfo
 from verification.registry import RegistrationInfo, Registry
 from verification.releases import ReleaseInfo, Releases
@@ -145,12 +145,6 @@ class LogState:
         """The first counter that the log does not hold for (owner, release)."""
         return self.batches.series(owner, release).next_counter
 
-    def series_open(self, owner: bytes, release: bytes) -> bool:
-        """Whether the next entry may be a header of (owner, release), as far as release and series go."""
-        info = self.releases.find(release)
-        live = info is not None and self.releases.is_live(info, self.size)
-        return live and not self.batches.series(owner, release).closed
-
     def batch(self, index: int) -> BatchInfo | None:
         """The batch whose header is logged at `index`."""
         return self.batches.find(index)
@@ -178,10 +172,6 @@ class LogState:
             raise LogFault(f"The log has no manifest {digest.hex()[:16]}.")
         return found
 
-    def awaits_verdict(self, verifier: bytes, epoch: int) -> bool:
-        """Whether a verifier's epoch still has to draw from a batch, so that its secret may not be revealed."""
-        return bool(self.batches.unjudged(verifier, epoch))
-
     @property
     def released_rows(self) -> int:
         """Rows of all batches released to training."""
@@ -202,11 +192,6 @@ class LogState:
         """The window whose training is not logged yet."""
         return self.cycles.untrained
 
-    def window_batches(self, index: int) -> tuple[BatchInfo, ...]:
-        """The batches of the window committed at a log index, in header log order; none for another index."""
-        found = self.cycles.window_at(index)
-        return () if found is None else found.window.batches
-
     def candidate(self, index: int) -> TrainingInfo:
         """The training logged at an index; LogFault for another index."""
         found = self.cycles.training_at(index)
@@ -217,11 +202,6 @@ class LogState:
     def due_window(self) -> WindowInfo | None:
         """The window that the next entry may commit to, or None while none is due."""
         return None if self._is_release_due else self.cycles.due_window(self.size)
-
-    @property
-    def open_gate(self) -> GateState | None:
-        """The gate that has no record yet."""
-        return self.gates.open
 
     def gate_assignments(self, player: bytes) -> list[tuple[int, GateAssignment]]:
         """Gate pairs that `player` has to play, each assignment with its log index."""

@@ -76,7 +76,7 @@ def test_a_final_batch_ends_the_series(world: World) -> None:
     ada = world.peers["ada"]
     batch = world.play(ada, games=1, final=True)
     assert batch.games == 1
-    assert not world.state.series_open(ada.public, world.state.release.id)
+    assert world.state.batches.series(ada.public, world.state.release.id).closed
     header = world.header(ada, world.games(ada, 2))
     assert "is ended" in refused(world, header, ada)
 
@@ -102,8 +102,7 @@ def test_the_release_before_the_newest_is_live_for_a_while() -> None:
         world.ticks(1)
     header = world.header(ada, world.games(ada, 2, old), release=old)
     assert "no longer played" in refused(world, header, ada)
-    assert not world.state.series_open(ada.public, old.id)
-    assert world.state.series_open(ada.public, world.state.release.id)
+    world.play(ada)
 
 
 # ---- verdicts
@@ -267,7 +266,7 @@ def test_a_batch_that_never_came_is_lost_and_ends_its_series() -> None:
     world.log(Admission(world.run, (decision,)), world.coordinator)
     assert first.released_at is not None
     assert later.dropped is (later.released_at is None)
-    assert not world.state.series_open(ada.public, lost.header.release)
+    assert world.state.batches.series(ada.public, lost.header.release).closed
     assert not world.state.batches.is_out(ada.public)
     late = verdict(world, lost, drawn=())
     assert "any more" in refused(world, late, world.verifiers[0])

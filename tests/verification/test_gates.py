@@ -35,7 +35,7 @@ def candidate(manifest: Manifest | None = None) -> World:
 
 
 def gate_of(world: World) -> GateState:
-    gate = world.state.open_gate
+    gate = world.state.gates.open
     assert gate is not None
     return gate
 
@@ -223,7 +223,7 @@ def test_the_record_is_the_recount() -> None:
     assert "refused since" in refused(world, replace(good, refused_since_base=1), world.coordinator)
     assert "base" in refused(world, replace(good, base=digest_of("x")), world.coordinator)
     index = world.log(good, world.coordinator)
-    assert world.state.open_gate is None
+    assert world.state.gates.open is None
     assert world.state.passed_gate == index
 
 
@@ -315,7 +315,7 @@ def test_windows_that_do_not_fit() -> None:
     world.log(due.record, world.coordinator)
     assert "not gated yet" in refused(world, replace(due.record, cycle=2), world.coordinator)
     assert world.state.untrained_window == world.state.windows[-1]
-    assert world.state.window_batches(world.state.windows[-1].index) == due.window.batches
+    assert world.state.windows[-1].window.batches == due.window.batches
 
 
 def test_a_window_waits_for_rows(world: World) -> None:

@@ -19,13 +19,12 @@ from protocol.verdict import ACCEPT, Verdict
 from tests.verification import edits
 from tests.verification.test_admission import CHEAP, REPLAYED
 from tests.verification.test_state import refused
-from tests.verification.world import World
+from tests.verification.world import World, replay_games
 from verification.admission import check_batch
 from verification.faults import LogFault
 from verification.identities import BatchInfo
 from verification.proof import Finding, NetworkMissing, check_proof
 from verification.proof_builder import Evidence, build_proof, evidence_of
-from verification.replay import replay_games
 from verification.setup import selfplay_job
 
 

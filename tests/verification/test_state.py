@@ -359,10 +359,10 @@ def test_a_secret_is_kept_until_its_batches_are_judged(world: World) -> None:
     batch = world.play(world.peers["ada"])
     world.begin_epoch(verifier)
     early = EpochReveal(world.run, verifier.public, 0, world.secret(verifier, 0))
-    assert world.state.awaits_verdict(verifier.public, 0)
+    assert world.state.batches.unjudged(verifier.public, 0)
     assert f"entry {batch.index}" in refused(world, early, verifier)
     world.judge(batch)
-    assert not world.state.awaits_verdict(verifier.public, 0)
+    assert not world.state.batches.unjudged(verifier.public, 0)
     world.reveal(verifier, 0)
     assert world.state.faults == []
 

@@ -5,7 +5,7 @@ signed. Everything follows from the seed word, so two worlds with the same calls
 one whose first two games are long.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 
@@ -15,7 +15,7 @@ from native.search import Player
 from protocol import checkpoint as notes
 from protocol import seeds
 from protocol.admission import Admission
-from protocol.batch import Batch, batch_root, encode_batch, parse_batch
+from protocol.batch import Batch, GameBlock, batch_root, encode_batch, parse_batch
 from protocol.blob import blob_digest
 from protocol.checkpoint import Checkpoint
 from protocol.compress import compress
@@ -53,7 +53,7 @@ from verification.faults import Rejected
 from verification.gates import GateResultInfo
 from verification.identities import BatchInfo
 from verification.releases import ReleaseInfo, first_network
-from verification.replay import Replayed, name_mismatch, replay_games
+from verification.replay import Replayed, collect, name_mismatch
 from verification.setup import gate_jobs, selfplay_job
 from verification.state import LogState
 from verification.witness import witness_name
@@ -554,6 +554,18 @@ class World:
         for release in self.state.releases.all[1:]:
             files[release_path(release.number, release.name)] = self.entries[release.index]
         return files
+
+
+def replay_games(pool: Pool, games: Sequence[int], jobs: Sequence[Job], blocks: Sequence[GameBlock]) -> Replayed:
+    """Replays the games with these numbers of a batch; `jobs` and `blocks` are the whole batch's."""
+    for game in games:
+        pool.replay(jobs[game], blocks[game].raw)
+    dones = {}
+    for _ in games:
+        done = pool.wait(60.0)
+        assert done is not None
+        dones[done.id] = done
+    return collect(games, [dones[jobs[game].id] for game in games])
 
 
 class MemoryReader:
