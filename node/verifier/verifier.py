@@ -57,7 +57,7 @@ class Verifier:
         self.outbox = Outbox(member, self._answered)
         self._epochs = EpochKeeper(member, secret)
         self._witness = Witness(member, secret, self._epochs)
-        self._draining = False
+        self._draining = trio.Event()
         self._busy: set[bytes] = set()
         self._logged: dict[bytes, int] = {}
         self.verdicts = 0
@@ -65,8 +65,7 @@ class Verifier:
 
     def drain(self) -> None:
         """Judge what waits, end the epoch, reveal its secret, then let `run` return."""
-        self._draining = True
-        self._member.wake()
+        self._draining.set()
 
     async def run(self) -> None:
         """Verifies until drained."""
@@ -74,22 +73,25 @@ class Verifier:
             nursery.start_soon(self.outbox.run)
             nursery.start_soon(self._witness.run)
             nursery.start_soon(self._epochs.run)
-            await self._judge_all()
-            await self.outbox.until_empty()
+            nursery.start_soon(self._judge_all)
+            await self._draining.wait()
+            await self._member.until(lambda: True if self._is_idle() else None)
             await self._epochs.finish()
+            await self.outbox.until_empty()
             await self._witness.catch_up()
             nursery.cancel_scope.cancel()
 
     async def _judge_all(self) -> None:
-        """Judges subjects as they come, a few at once; returns when draining and nothing waits."""
+        """Judges subjects as they come, a few at once, until cancelled.
+
+        It goes on during a drain: an epoch is revealed only after all that it draws from, headers that come late too.
+        """
         async with trio.open_nursery() as nursery:
             while True:
                 waiting = self._waiting()
                 for subject in waiting[: max(0, AT_ONCE - len(self._busy))]:
                     self._busy.add(subject.digest)
                     nursery.start_soon(self._judge, subject)
-                if self._draining and not self._busy and not self._has_open_batches():
-                    return
                 await self._member.change_within(1.0)
 
     def _waiting(self) -> list[Subject]:
@@ -109,9 +111,9 @@ class Verifier:
             self._logged = {digest: at for digest, at in self._logged.items() if at >= self._member.state.size}
             self._logged[key] = index
 
-    def _has_open_batches(self) -> bool:
-        """Whether a batch still waits for this verifier, its beacon included."""
-        return any(batch.verdict is None for batch in self._member.state.batches.open)
+    def _is_idle(self) -> bool:
+        """Whether nothing is being judged and no batch waits for a verdict, nor for the beacon that it needs first."""
+        return not self._busy and all(batch.verdict is not None for batch in self._member.state.batches.open)
 
     async def _judge(self, subject: Subject) -> None:
         try:
