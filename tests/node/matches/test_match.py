@@ -1,0 +1,158 @@
+"""Matches: colours, openings, determinism, the sequential test, error bars, and that an interrupt ends them."""
+
+import json
+import math
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from native.game import Game
+from native.rules import Colour, Rules
+from node.matches.match import MatchResult, MatchSettings, elo_of, play_match
+from node.matches.opponent import RandomOpponent
+from tests.node.matches.test_sgf import read
+
+RULES = Rules(5, 5, 1, move_cap=60)
+
+
+class Passing:
+    """Always passes."""
+
+    name = "passing"
+
+    def choose(self, game: Game, seed: bytes) -> int:
+        return game.pass_move
+
+
+class Settler:
+    """Takes the first legal point once, then passes: wins every game against `Passing`."""
+
+    name = "settler"
+
+    def __init__(self) -> None:
+        self.colours: list[Colour] = []
+
+    def choose(self, game: Game, seed: bytes) -> int:
+        self.colours.append(game.to_move)
+        return game.pass_move if any(stone == game.to_move for stone in game.stones()) else 12
+
+
+def settings(games: int, **changes: object) -> MatchSettings:
+    return replace(MatchSettings(games, lambda seed: (RULES, ()), None, None, 1), **changes)  # type: ignore[arg-type]
+
+
+def silent(result: MatchResult) -> None:
+    pass
+
+
+def test_colours_are_swapped_within_a_pair() -> None:
+    settler = Settler()
+    result = play_match(settler, Passing(), settings(10), silent)
+    assert (result.wins, result.draws, result.losses) == (10, 0, 0)
+    first = [
+        colour for number, colour in enumerate(settler.colours) if not number or colour != settler.colours[number - 1]
+    ]
+    assert first == [Colour.BLACK, Colour.WHITE] * 5
+
+
+def test_points_are_the_first_players() -> None:
+    lost = play_match(Passing(), Settler(), settings(4), silent)
+    assert (lost.wins, lost.losses, lost.score) == (0, 4, 0)
+    even = play_match(Passing(), Passing(), settings(4), silent)
+    assert (even.wins, even.draws, even.losses) == (2, 0, 2), "white has the komi, and each was white twice"
+    drawn = play_match(Passing(), Passing(), settings(4, setup=lambda seed: (replace(RULES, komi_half=0), ())), silent)
+    assert (drawn.draws, drawn.score) == (4, 0.5)
+
+
+def test_both_games_of_a_pair_have_the_same_setup(tmp_path: Path) -> None:
+    seeds: list[bytes] = []
+
+    def setup(seed: bytes) -> tuple[Rules, tuple[int, ...]]:
+        seeds.append(seed)
+        return replace(RULES, komi_half=2 * (seed[0] % 5)), (seed[1] % 12, 13 + seed[2] % 12)
+
+    play_match(RandomOpponent(), RandomOpponent(), settings(8, setup=setup, sgf=tmp_path), silent)
+    assert len(set(seeds)) == len(seeds) == 4
+    files = sorted(tmp_path.iterdir())
+    assert [file.name for file in files] == [f"{number:05d}.sgf" for number in range(8)]
+    games = [read(file.read_text()) for file in files]
+    for pair in range(4):
+        (one, one_moves), (two, two_moves) = games[2 * pair : 2 * pair + 2]
+        assert one["KM"] == two["KM"]
+        assert one_moves[:2] == two_moves[:2]
+
+
+def test_a_match_is_repeatable_on_any_number_of_threads(tmp_path: Path) -> None:
+    texts = []
+    for threads in (1, 1, 3):
+        folder = tmp_path / str(len(texts))
+        seen: list[MatchResult] = []
+        result = play_match(RandomOpponent(), RandomOpponent(), settings(20, sgf=folder, threads=threads), seen.append)
+        assert seen[-1] == result
+        assert [each.games for each in seen] == list(range(2, 21, 2))
+        texts.append(([file.read_text() for file in sorted(folder.iterdir())], seen))
+    assert texts[0] == texts[1] == texts[2]
+
+
+def test_the_sequential_test_stops() -> None:
+    won = play_match(Settler(), Passing(), settings(1000, sprt=(0, 50)), silent)
+    assert won.verdict == "passed"
+    assert won.llr is not None
+    assert won.llr >= 2.944
+    assert won.games < 200
+    lost = play_match(Passing(), Settler(), settings(1000, sprt=(0, 50)), silent)
+    assert (lost.verdict, lost.wins) == ("failed", 0)
+    even = play_match(Passing(), Passing(), settings(10, sprt=(0, 50)), silent)
+    assert (even.verdict, even.games) == ("undecided", 10)
+
+
+def test_without_a_test_there_is_no_verdict() -> None:
+    result = play_match(Passing(), Passing(), settings(2), silent)
+    assert (result.llr, result.verdict) == (None, None)
+
+
+def test_an_interrupt_ends_a_match_soon() -> None:
+    """The threads that play stop after the move that they search, not after all pairs."""
+
+    class Slow(Passing):
+        def choose(self, game: Game, seed: bytes) -> int:
+            time.sleep(0.02)
+            return next(p for p in range(25) if game.legal()[p]) if game.num_moves < 40 else game.pass_move
+
+    def interrupt(result: MatchResult) -> None:
+        raise KeyboardInterrupt
+
+    before = threading.active_count()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        play_match(Passing(), Slow(), settings(2000, threads=2), interrupt)
+    assert time.monotonic() - start < 20
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("counts", [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (100, 0, 0), (0, 0, 100), (3, 4, 5)])
+def test_elo_is_finite_and_json(counts: tuple[int, int, int]) -> None:
+    elo, error = elo_of(*counts)
+    assert math.isfinite(elo)
+    assert math.isfinite(error)
+    assert error > 0
+    shown = MatchResult(("a", "b"), *counts, None, None).to_json()
+    assert json.loads(json.dumps(shown, allow_nan=False)) == shown
+
+
+def test_known_elo() -> None:
+    assert elo_of(50, 0, 50)[0] == 0
+    assert elo_of(75, 0, 25)[0] == pytest.approx(190.8, abs=0.1)
+    assert elo_of(50, 50, 0)[0] == pytest.approx(190.8, abs=0.1)
+    assert elo_of(10, 0, 90)[0] == pytest.approx(-381.7, abs=0.1)
+    assert elo_of(64, 0, 36)[1] == pytest.approx(1.959964 * 400 / math.log(10) / math.sqrt(0.64 * 0.36 * 100), abs=0.1)
+    assert elo_of(0, 100, 0)[1] < elo_of(50, 0, 50)[1] / 1.9, "draws vary less"
+
+
+def test_more_games_have_smaller_errors() -> None:
+    errors = [elo_of(6 * n, n, 3 * n)[1] for n in (1, 4, 16, 64)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[0] / errors[1] == pytest.approx(2, rel=0.01)

@@ -1,0 +1,89 @@
+"""Ratings: closed forms for two players, transitivity, errors that shrink, and JSON that is JSON."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from node.matches.ratings import PRIOR_GAMES, Pairing, bradley_terry, release_ratings, state_ratings
+from tests.node.homes import grown_world, make_home
+from tests.verification.world import World, small_manifest
+from verification.gate import NO_PAIRS
+
+SCALE = 400 / math.log(10)
+
+
+@pytest.mark.parametrize(("points", "games"), [(5, 10), (75, 100), (100, 100), (0, 100), (0.5, 1), (399.5, 400)])
+def test_two_players_in_closed_form(points: float, games: float) -> None:
+    (zero, no_error), (elo, error) = bradley_terry(2, [Pairing(1, 0, points, games)])
+    n = games + PRIOR_GAMES
+    share = (points + PRIOR_GAMES / 2) / n
+    assert (zero, no_error) == (0, 0)
+    assert elo == pytest.approx(SCALE * math.log(share / (1 - share)), abs=1e-6)
+    assert error == pytest.approx(1.959964 * SCALE / math.sqrt(n * share * (1 - share)), rel=1e-6)
+
+
+def test_an_even_score_is_no_difference() -> None:
+    assert bradley_terry(2, [Pairing(1, 0, 50, 100)])[1][0] == pytest.approx(0, abs=1e-9)
+
+
+def test_sides_do_not_matter() -> None:
+    forth = bradley_terry(2, [Pairing(1, 0, 70, 100)])
+    back = bradley_terry(2, [Pairing(0, 1, 30, 100)])
+    assert forth[1] == pytest.approx(back[1])
+
+
+def test_differences_add_up_along_a_chain() -> None:
+    pairings = [Pairing(1, 0, 75, 100), Pairing(2, 1, 75, 100), Pairing(3, 2, 75, 100)]
+    rated = bradley_terry(4, pairings)
+    step = rated[1][0]
+    assert [elo for elo, _ in rated] == pytest.approx([0, step, 2 * step, 3 * step], abs=1e-4)
+    errors = [error for _, error in rated]
+    assert errors == pytest.approx([0, errors[1], errors[1] * math.sqrt(2), errors[1] * math.sqrt(3)], rel=1e-4)
+
+
+def test_games_against_two_anchor_a_third() -> None:
+    """A player who scores the same against equals is rated the same, with less error than from one of them."""
+    one = bradley_terry(3, [Pairing(1, 0, 50, 100), Pairing(2, 0, 60, 100)])
+    two = bradley_terry(3, [Pairing(1, 0, 50, 100), Pairing(2, 0, 60, 100), Pairing(2, 1, 60, 100)])
+    assert two[2][0] == pytest.approx(one[2][0], abs=1)
+    assert two[2][1] < one[2][1]
+
+
+def test_known_maximum() -> None:
+    """Three players in a cycle of 2 to 1: everybody is equal."""
+    rated = bradley_terry(3, [Pairing(0, 1, 20, 30), Pairing(1, 2, 20, 30), Pairing(2, 0, 20, 30)])
+    assert [elo for elo, _ in rated] == pytest.approx([0, 0, 0], abs=1e-6)
+
+
+def test_who_never_played_has_no_bounds() -> None:
+    rated = bradley_terry(3, [Pairing(1, 0, 50, 100)])
+    assert rated[2][1] == math.inf
+
+
+def test_releases_are_rated_by_their_gates(tmp_path: Path) -> None:
+    world = grown_world()
+    rated = state_ratings(world.state)
+    assert [each["name"] for each in rated] == [release.name for release in world.state.releases.all[1:]]
+    first = world.state.gates.all[0].record
+    assert first is not None
+    points = sum(k * count for k, count in enumerate(first.counts)) / 2
+    share = (points + 0.5) / (2 * first.pairs + 1)
+    assert rated[0]["elo"] == pytest.approx(SCALE * math.log(share / (1 - share)), abs=0.06)
+    assert release_ratings(make_home(world, tmp_path / "home")) == rated
+
+
+def test_releases_that_no_gate_decided_have_finite_errors() -> None:
+    """A gate that lets everything pass counts no games, and JSON has no infinity."""
+    manifest = small_manifest()
+    world = World(replace(manifest, gate=replace(manifest.gate, kind="always")))
+    world.register("ada")
+    world.cycle()
+    world.cycle()
+    assert [gate.record.counts for gate in world.state.gates.all if gate.record] == [NO_PAIRS] * 2
+    rated = state_ratings(world.state)
+    assert [each["elo"] for each in rated] == [0, 0]
+    assert 0 < rated[0]["elo_error"] < rated[1]["elo_error"]
+    json.loads(json.dumps(rated, allow_nan=False))
