@@ -1,7 +1,7 @@
 """Verifiers' epochs: which secret draws the games of a batch, and what its reveal shows.
 
-Spec: `docs/spec/epoch.md`. A verifier's epoch begins with the entry after its hash and ends with the next hash or, when
-the verifier drains, with its reveal. A header belongs to the newest epoch begun before it.
+Spec: `docs/spec/epoch.md`. A verifier's epoch begins with the entry after its hash and ends with the next hash or with its
+own reveal. A header belongs to the newest epoch begun before it.
 """
 
 from dataclasses import dataclass
