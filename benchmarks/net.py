@@ -5,15 +5,11 @@ ratio to the same kernel's multiply in registers alone, measured just before. Th
 that a busy machine disturbs little. Networks are first networks, boards random planes.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
 import random
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
 
+from benchmarks._games import arguments, show
 from native.game import FEATURE_PLANES
 from native.netfile import Architecture
 from native.network import Evaluator, Kernel, Network
@@ -25,24 +21,7 @@ CASES = (
     ("b6c96", 19, (1, 8)),
 )
 QUICK_CASES = (("b4c32", 7, (1,)), ("b6c96", 9, (1, 8)))
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One measurement."""
-
-    kernel: str
-    network: str
-    board: int
-    batch: int
-    evaluations_s: float
-    gmac_s: float
-    peak_gmac_s: float
-
-    @property
-    def ratio(self) -> float:
-        """Share of the peak."""
-        return self.gmac_s / self.peak_gmac_s
+PEAK_STEPS = 100_000
 
 
 def best_seconds(work: Callable[[], object], budget_s: float) -> float:
@@ -55,13 +34,7 @@ def best_seconds(work: Callable[[], object], budget_s: float) -> float:
     return best
 
 
-def peak_gmac_s(kernel: Kernel, budget_s: float) -> float:
-    """Billions of multiply-adds a second of the kernel's multiply in registers."""
-    steps = 100_000
-    return kernel.peak(steps) / best_seconds(lambda: kernel.peak(steps), budget_s) / 1e9
-
-
-def measure(kernel: Kernel, name: str, board: int, batch: int, budget_s: float) -> Row:
+def measure(kernel: Kernel, name: str, board: int, batch: int, budget_s: float) -> dict[str, str | float]:
     """One row; each call evaluates at least 8 positions, so that Python's share stays small."""
     shape = Architecture.parse(name)
     network = Network.load(Network.first(bytes(32), shape.blocks, shape.channels))
@@ -73,37 +46,29 @@ def measure(kernel: Kernel, name: str, board: int, batch: int, budget_s: float) 
         for _ in range(calls):
             evaluator.run_raw(board, board, planes)
 
-    peak = peak_gmac_s(kernel, budget_s / 4)
+    peak = kernel.peak(PEAK_STEPS) / best_seconds(lambda: kernel.peak(PEAK_STEPS), budget_s / 4) / 1e9
     evaluations_s = calls * batch / best_seconds(work, budget_s)
     gmac_s = evaluations_s * network.macs(board, board) / 1e9
-    return Row(kernel.encode(), name, board, batch, round(evaluations_s, 1), round(gmac_s, 2), round(peak, 2))
-
-
-def rows(quick: bool) -> Iterator[Row]:
-    """All measurements, fastest kernel first."""
-    for kernel in reversed(Kernel.available()):
-        for name, board, batches in QUICK_CASES if quick else CASES:
-            for batch in batches:
-                yield measure(kernel, name, board, batch, 0.2 if quick else 1.0)
+    return {
+        "kernel": kernel.encode(),
+        "network": name,
+        "board": f"{board}x{board}",
+        "batch": batch,
+        "evaluations/s": evaluations_s,
+        "gmac/s": gmac_s,
+        "peak gmac/s": peak,
+        "of peak": gmac_s / peak,
+    }
 
 
 def main() -> None:
-    """Prints a table, or one JSON object a line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.net", description="speed of the exact network")
-    parser.add_argument("--quick", action="store_true", help="fewer cases, a few seconds")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
-    options = parser.parse_args()
-    if not options.json:
-        print("kernel  network  board  batch  evaluations/s   gmac/s  of peak")
-    for row in rows(options.quick):
-        if options.json:
-            print(json.dumps({**asdict(row), "ratio": round(row.ratio, 3)}), flush=True)
-        else:
-            print(
-                f"{row.kernel:<7} {row.network:<8} {row.board:>2}x{row.board:<3} {row.batch:>5}"
-                f"  {row.evaluations_s:>13,.0f}  {row.gmac_s:>7.1f}  {row.ratio:>6.0%}",
-                flush=True,
-            )
+    """Measures and prints, fastest kernel first; all kernels unless one is named."""
+    given = arguments(__doc__)
+    kernels = [given.kernel] if given.kernel != Kernel.BEST else list(reversed(Kernel.available()))
+    cases = [
+        (name, board, batch) for name, board, batches in (QUICK_CASES if given.quick else CASES) for batch in batches
+    ]
+    show((measure(kernel, *case, 0.2 if given.quick else 1.0) for kernel in kernels for case in cases), given.json)
 
 
 if __name__ == "__main__":

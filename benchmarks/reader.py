@@ -9,6 +9,7 @@ import time
 import numpy as np
 
 from benchmarks._games import Subject, arguments, play_for, show
+from native.network import Kernel
 from native.search import Player
 from protocol.batch import encode_batch, parse_batch
 from protocol.compress import compress, decompress
@@ -21,10 +22,10 @@ GAMES_PER_BATCH = 8
 MINIBATCH = 128
 
 
-def measure(subject: Subject, seconds: float) -> dict[str, str | float]:
+def measure(subject: Subject, kernel: Kernel, seconds: float) -> dict[str, str | float]:
     """One row: games of a subject, played for so long."""
     job_of = subject.jobs(Player(None, bytes(32)))
-    _, dones = play_for(seconds, 1, job_of, kernel=arguments(__doc__).kernel)
+    _, dones = play_for(seconds, 1, job_of, kernel)
     blocks = [done.block for done in sorted(dones, key=lambda done: done.id)]
     starts = range(0, len(blocks), GAMES_PER_BATCH)
     blobs = [compress(encode_batch(blocks[start : start + GAMES_PER_BATCH])) for start in starts]
@@ -58,7 +59,7 @@ def main() -> None:
     """Measures and prints."""
     given = arguments(__doc__)
     subjects = (Subject(7, 0, 0),) if given.quick else (Subject(7, 0, 0), Subject(9, 0, 0), Subject(19, 0, 0))
-    show([measure(subject, 0.5 if given.quick else 3.0) for subject in subjects], given.json)
+    show([measure(subject, given.kernel, 0.5 if given.quick else 3.0) for subject in subjects], given.json)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,8 @@ machine does not count.
 import time
 
 from benchmarks._games import SUBJECTS, Subject, arguments, play_for, show
-from native._engine import ffi, lib
 from native.game import Game
-from native.network import Kernel, Network
+from native.network import Evaluator, Kernel, Network
 from native.rules import Rules
 from native.search import Player
 
@@ -19,15 +18,12 @@ CALLS = 50
 
 def evaluation_us(network: Network, size: int, kernel: Kernel, seconds: float) -> float:
     """Microseconds of one evaluation, one position a call of the engine."""
-    made, output = ffi.new("go_eval **"), ffi.new("go_output *")
-    if lib.go_eval_new(network.handle, int(kernel), made) != lib.GO_OK:
-        raise SystemExit("No evaluator could be made.")
-    evaluator = ffi.gc(made[0], lib.go_eval_free)
+    evaluator = Evaluator(network, kernel)
     planes = Game(Rules(size, size, 15)).features()
     started, count = time.process_time(), 0
     while (spent := time.process_time() - started) < seconds:
         for _ in range(CALLS):
-            lib.go_eval_run(evaluator, size, size, 1, planes, len(planes), output)
+            evaluator.run_raw(size, size, planes)
         count += CALLS
     return spent / count * 1e6
 
