@@ -167,7 +167,7 @@ class LocalNetwork:
     async def _run_once(self, child: Child) -> None:
         environment = {**os.environ, SUPERVISOR_VARIABLE: str(os.getpid()), "OMP_NUM_THREADS": "1"}
         child.home.directory.mkdir(parents=True, exist_ok=True)
-        with (child.home.directory / "log.txt").open("ab") as log:
+        with (child.home.directory / "log.txt").open("ab", buffering=0) as log:
             child.process = await trio.lowlevel.open_process(
                 child.command,
                 stdin=subprocess.DEVNULL,
