@@ -5,6 +5,8 @@ decision is the verdict's, or `lost` when a blob did not come in time; nothing o
 after that; a gap ends its series and drops what followed it.
 """
 
+from bisect import insort
+
 from protocol.admission import ACCEPTED, LOST, REJECTED, Admission, Decision
 from protocol.entries import Entry
 from protocol.header import BatchHeader
@@ -33,7 +35,8 @@ class Batches:
         self._identities: dict[bytes, Identity] = {}
         self._batches: dict[int, BatchInfo] = {}
         self._open: dict[int, BatchInfo] = {}
-        self._released: list[BatchInfo] = []
+        self._released: list[BatchInfo] = []  # in header log order
+        self.released_rows = 0
 
     # ---- queries
 
@@ -49,9 +52,8 @@ class Batches:
 
     @property
     def released(self) -> tuple[BatchInfo, ...]:
-        """Batches released to training, of identities not banned, in header log order."""
-        usable = (batch for batch in self._released if not self._registry.is_banned(batch.header.peer))
-        return tuple(sorted(usable, key=lambda batch: batch.index))
+        """Batches released to training, of identities not banned, in header log order; `released_rows` are their plies."""
+        return tuple(self._released)
 
     def find(self, index: int) -> BatchInfo | None:
         """The batch whose header is logged at `index`."""
@@ -216,6 +218,8 @@ class Batches:
         identity = self._identities.get(peer)
         if identity is not None:
             self._expel(identity, index)
+            self._released = [batch for batch in self._released if batch.header.peer != peer]
+            self.released_rows = sum(batch.header.plies for batch in self._released)
 
     def _decide(self, batch: BatchInfo, decision: Decision, index: int) -> None:
         identity = self._identities[batch.header.peer]
@@ -224,7 +228,9 @@ class Batches:
         batch.decision, batch.decided_at = decision, index
         self._open.pop(batch.index, None)
         if decision.outcome == ACCEPTED:
-            self._released += identity.accept(batch, self._roles.manifest.admission, index)
+            for each in identity.accept(batch, self._roles.manifest.admission, index):
+                insort(self._released, each, key=lambda released: released.index)
+                self.released_rows += each.header.plies
             return
         identity.refuse(batch)
         if decision.outcome == REJECTED:

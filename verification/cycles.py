@@ -67,7 +67,7 @@ class Cycles:
     @property
     def released_rows(self) -> int:
         """Rows of all batches released so far."""
-        return sum(batch.header.plies for batch in self._batches.released)
+        return self._batches.released_rows
 
     def window_at(self, index: int) -> WindowInfo | None:
         """The window committed at a log index."""
@@ -84,11 +84,9 @@ class Cycles:
     def due_window(self, index: int) -> WindowInfo | None:
         """The window that an entry at `index` may commit to, or None while none is due."""
         policy = self._roles.manifest.window
-        released = self._batches.released
-        total = sum(batch.header.plies for batch in released)
-        if not self.is_ready or not is_due(total, self._last_total, policy):
+        if not self.is_ready or not is_due(self.released_rows, self._last_total, policy):
             return None
-        window = window_of(released, policy)
+        window = window_of(self._batches.released, policy)
         record = WindowCommitment(
             run=self._roles.run,
             cycle=len(self.windows) + 1,

@@ -251,6 +251,22 @@ def test_single_byte_changes_never_hold_for_another(world: World) -> None:
         assert found.subject == world.peers["ada"].public
 
 
+def test_a_ban_takes_what_was_released_out_of_later_windows() -> None:
+    world = World()
+    ada, bob = world.register("ada"), world.register("bob")
+    while len({batch.header.peer for batch in world.state.batches.released}) < 2:
+        world.batch(ada)
+        world.batch(bob)
+    released = world.state.batches.released
+    assert list(released) == sorted(released, key=lambda batch: batch.index)
+    assert world.state.released_rows == sum(batch.header.plies for batch in released)
+    wrong = world.play(bob, edit=edits.of_game(1, edits.value(6)))
+    proof = proof_of(world, wrong, Evidence(PLY, 1, content_of(world, wrong).games[1].plies[6]))
+    world.log(Ban(world.run, bob.public, proof), world.coordinator)
+    assert world.state.batches.released == tuple(batch for batch in released if batch.header.peer == ada.public)
+    assert world.state.released_rows == sum(batch.header.plies for batch in world.state.batches.released)
+
+
 def test_a_builder_needs_a_checkpoint_that_covers_the_batch(world: World) -> None:
     note = world.note()
     batch = world.play(world.peers["ada"], edit=edits.of_game(1, edits.value(6)))
