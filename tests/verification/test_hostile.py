@@ -8,9 +8,12 @@ import pytest
 from protocol.batch import batch_root, encode_batch, parse_batch
 from protocol.blob import blob_digest
 from protocol.compress import compress, decompress
+from protocol.ed25519 import SecretKey
+from protocol.entries import parse_entry
 from protocol.errors import ProtocolError
 from protocol.header import BatchHeader
-from protocol.proof import PLY, FraudProof, LoggedEntry
+from protocol.proof import PLY, FraudProof
+from protocol.record import Record
 from tests.verification import edits
 from tests.verification.world import World
 from verification.admission import check_games
@@ -83,13 +86,20 @@ def mutated(value: object, rng: Random) -> object:
                 return rng.randbytes(rng.choice([0, 1, 32, 100]))
             at = rng.randrange(len(value))
             return value[:at] + rng.randbytes(1) + value[at + 1 :]
+        case bool():
+            return not value
         case int():
-            return rng.choice([0, 1, value + 1, 65535])
-        case LoggedEntry():
+            return rng.choice([0, 1, value + 1, value - 1, 65535, 2**63, 2**64 - 1])
+        case str():
+            return rng.choice(["", "accept", "reject", "lost", "x" * 64])
+        case Record():
             field = rng.choice(fields(value))
             return replace(value, **{field.name: mutated(getattr(value, field.name), rng)})
         case tuple():
-            return value[: rng.randrange(len(value) + 1)]
+            if not value or rng.random() < 0.3:
+                return value[: rng.randrange(len(value) + 1)]
+            at = rng.randrange(len(value))
+            return (*value[:at], mutated(value[at], rng), *value[at + 1 :])
     return value
 
 
@@ -122,3 +132,52 @@ def test_mutated_entries_are_refused_by_name(grown: World) -> None:
                     state.check(changed)
         state.apply(entry)
         assert state.size == index + 1
+
+
+def test_what_a_hostile_member_signs_is_refused_by_name_or_leaves_a_state_that_answers(grown: World) -> None:
+    """Entries of this log with fields changed, or at another place, signed by whom they need."""
+    rng = Random(8)
+    signers = [grown.root_key, grown.coordinator, *grown.verifiers, *grown.peers.values()]
+    keys = {key.public: key for key in signers}
+    entries = [parse_entry(entry) for entry in grown.entries]
+    reasons: set[str] = set()
+    state, taken = LogState(grown.run), 0
+    for index, own in enumerate(entries):
+        for _ in range(12):
+            entry = own if rng.random() < 0.5 else rng.choice(entries)
+            try:
+                record = mutated(entry.record, rng)
+                assert isinstance(record, Record)
+                data = record.seal(*(keys[key] for key in entry.signers)).encode()
+                state.check(data)
+            except ProtocolError:
+                continue
+            except LogFault as fault:
+                reasons.add(fault.reason)
+                continue
+            taken += 1
+            if taken % 10 == 0:
+                misled = LogState(grown.run)
+                for before in grown.entries[:index]:
+                    misled.apply(before)
+                misled.apply(data)
+                ask_everything(misled, keys)
+        state.apply(grown.entries[index])
+    assert len(reasons) > 60
+    assert taken > 60
+
+
+def ask_everything(state: LogState, keys: dict[bytes, SecretKey]) -> None:
+    """What the roles ask of a state."""
+    if state.size < 2:
+        return
+    assert state.released_rows == sum(batch.header.plies for batch in state.batches.released)
+    state.due_window()
+    state.due_gate_record()
+    state.due_release("0.1.0")
+    state.batches_awaiting_decision()
+    for key in keys:
+        state.batches_awaiting_verdict(key)
+        state.gate_results_awaiting_verdict(key)
+        state.gate_assignments(key)
+        state.next_gate_assignment(key)
