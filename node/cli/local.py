@@ -74,10 +74,12 @@ def local(
     screen = Screen(sys.stderr.isatty())
     network = LocalNetwork(options, screen.say)
     screen.say("start", f"Run in {directory}; Ctrl-C stops it, the next start goes on.")
+    reached: bool | None = None
     try:
         reached = trio.run(network.run, screen.progress)
-    except KeyboardInterrupt:
+    except* KeyboardInterrupt:
         screen.say("stopped", f"Stopped. Everything is kept in {directory}; the next start goes on from here.")
+    if reached is None:
         return INTERRUPTED
     if not reached:
         screen.say("time", f"{minutes:g} minutes are over with {len(network.releases)} of {releases} releases.")
