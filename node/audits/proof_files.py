@@ -52,7 +52,8 @@ def describe_proof(data: bytes) -> str:
 
 
 def check_proof_file(path: Path, directory: Path | None, network: Path | None, kernel: Kernel) -> tuple[bool, str]:
-    """Whether the proof holds, and the sentence that says what it shows or why it does not.
+    """Whether the proof holds, and the sentence that says what it shows or why it does not. Raises ProofFileError,
+    OSError, and NetworkMissing where neither `network` nor `directory` has what the proof needs.
 
     Release 0's network is recomputed; another release's comes from `network` or from the blobs in `directory`.
     """
@@ -67,8 +68,9 @@ def check_proof_file(path: Path, directory: Path | None, network: Path | None, k
         blobs = (store.get(blob) for blob in store.digests())
         return next((data for data in blobs if data is not None and hashlib.sha256(data).digest() == digest), None)
 
+    data = read_proof(path)
     try:
-        finding = check_proof(read_proof(path), None, network_of, kernel)
-    except BadProof as error:
-        return False, str(error)
+        finding = check_proof(data, None, network_of, kernel)
+    except ProtocolError as error:
+        return False, str(error) if isinstance(error, BadProof) else f"The proof does not hold: {error}"
     return True, f"The proof holds. {finding.sentence}"

@@ -48,6 +48,17 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """As in the base, but a closed pipe is an error of this command line, not click's exit status 1."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise OutputClosed from None
+
+
+class OutputClosed(Exception):
+    """Whoever read standard output is gone."""
+
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="gonode", prog_name="gonode")
@@ -62,13 +73,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.stdout.flush()
         sys.exit(status)
     except click.exceptions.NoArgsIsHelpError as error:
-        print(error.ctx.get_help() if error.ctx else error.format_message())
+        print(error.ctx.get_help() if error.ctx else error.format_message(), file=sys.stderr)
         sys.exit(BAD_INPUT)
     except click.ClickException as error:
         _leave(error.format_message(), BAD_INPUT)
     except click.exceptions.Abort:
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
+    except (BrokenPipeError, OutputClosed):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it flushes at its end
         _leave("Nobody reads this command's output any more.", BAD_INPUT)
     except (Exception, KeyboardInterrupt, BaseExceptionGroup) as error:

@@ -22,9 +22,12 @@ def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--threads", type=click.IntRange(1, 1024), help="Engine threads; default: one a core."),
         click.option("--kernel", help="scalar, avx2, vnni or neon; default: the fastest of this machine."),
         click.option(
-            "--dir", "directory", type=click.Path(path_type=Path, file_okay=False), help="The node's directory."
+            "--dir",
+            "directory",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="The node's directory; default: one a run below ~/.gonode.",
         ),
-        click.argument("ticket", required=False, callback=_ticket),
+        click.argument("ticket", metavar="TICKET", required=False, callback=_ticket),
     ):
         command = option(command)
     return command

@@ -95,6 +95,8 @@ def state_ratings(state: LogState) -> list[dict[str, Any]]:
     """Name, Elo and error of each release after release 0, from the gates that the log holds."""
     index = {release.id: number for number, release in enumerate(state.releases.all)}
     players = len(index)
+    if players < 2:
+        return []
     pairings = []
     for gate in state.gates.all:
         if gate.record is None:
