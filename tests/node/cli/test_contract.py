@@ -1,0 +1,323 @@
+"""The contract of `docs/commands.md`: names, JSON keys, exit statuses, and one object on standard output."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import trio
+
+from node.cli.local import Screen, _finish
+from node.cli.main import COMMANDS
+from node.cli.main import gonode as command
+from node.control import serve_control
+from node.disk.home import Home
+from node.events import EventPrinter
+from node.local import LocalNetwork, LocalOptions
+from protocol.ticket import Ticket
+from tests.node.cli.gonode import Answer, gonode
+from tests.node.homes import grown_world, make_home
+
+PAGE = Path("docs/commands.md").read_text(encoding="utf-8")
+TICKET = Ticket(bytes(range(32)), bytes(32), ("/ip4/127.0.0.1/tcp/9",)).encode()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """A coordinator's directory; look only."""
+    return make_home(grown_world(), tmp_path_factory.mktemp("run") / "coordinator")
+
+
+def the_object(answer: Answer) -> dict[str, Any]:
+    """The one JSON object on standard output."""
+    assert answer.out.count("\n") == 1
+    found = json.loads(answer.out, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert isinstance(found, dict)
+    return found
+
+
+# ---- the page and the commands
+
+
+def leaves(group: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    if isinstance(group, click.Group):
+        context = click.Context(group)
+        for each in group.list_commands(context):
+            found = group.get_command(context, each)
+            assert found is not None
+            yield from leaves(found, f"{name} {each}")
+    else:
+        yield name, group
+
+
+ALL = dict(leaves(command, "gonode"))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_option_is_on_the_page(name: str) -> None:
+    section = PAGE.split(f"\n## {name}\n")
+    assert len(section) == 2, f"docs/commands.md has no section {name}"
+    text = section[1].split("\n## ")[0]
+    for parameter in ALL[name].params:
+        if isinstance(parameter, click.Option):
+            for option in parameter.opts:
+                assert f"`{option}" in text, option
+
+
+def test_every_section_is_a_command() -> None:
+    assert set(re.findall(r"\n## (gonode .*)\n", PAGE)) == set(ALL)
+
+
+@pytest.mark.parametrize("name", [*ALL, *(f"gonode {each}" for each in COMMANDS), "gonode"])
+def test_help(name: str) -> None:
+    for option in ("--help", "-h"):
+        answer = gonode(*name.split()[1:], option)
+        assert (answer.status, answer.err) == (0, "")
+        assert answer.out.startswith(f"Usage: {name}")
+
+
+@pytest.mark.parametrize("group", [[], ["run"], ["root"], ["proof"]], ids=" ".join)
+def test_a_group_alone_prints_its_help(group: list[str]) -> None:
+    answer = gonode(*group)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith(f"Usage: {' '.join(['gonode', *group])} ")
+
+
+def test_version() -> None:
+    answer = gonode("--version")
+    assert (answer.status, answer.err) == (0, "")
+    assert re.fullmatch(r"gonode, version \d+\.\d+\.\d+\n", answer.out)
+
+
+def test_the_command_and_the_module_are_the_same() -> None:
+    """Real processes: exit status and one line on standard error, nothing on standard output."""
+    program = str(Path(sys.executable).with_name("gonode"))
+    for line in ([program], [sys.executable, "-m", "node"]):
+        ended = subprocess.run([*line, "join"], capture_output=True, text=True, timeout=60)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert ended.stderr == (
+            "gonode: A ticket is needed, which the run's coordinator hands out: gonode join TICKET --invite FILE.\n"
+        )
+
+
+def test_nobody_reads_the_output(home: Home) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "node", "audit", "--dir", str(home.directory), "--sample", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == "gonode: Nobody reads this command's output any more.\n"
+        assert process.wait(60) == 2
+
+
+# ---- status
+
+
+STATUS = {
+    "role": "contributor",
+    "run": "ab" * 32,
+    "release": "first",
+    "log_size": 7,
+    "peers": 2,
+    "queues": [{"name": "batch", "length": 1, "waiting_for": "a peer", "since_unix_s": 12}],
+    "games": 3,
+    "plies": 100,
+    "verified": 1,
+    "pending": 1,
+    "rejected": 1,
+}
+
+
+@contextmanager
+def running(directory: Path) -> Iterator[list[str]]:
+    """A node in `directory` that only answers its socket."""
+    heard: list[str] = []
+    started, token = threading.Event(), []
+
+    async def answer(name: str, value: dict[str, Any]) -> dict[str, Any]:
+        heard.append(name)
+        return value
+
+    async def main() -> None:
+        with trio.CancelScope() as scope:
+            token.append((trio.lowlevel.current_trio_token(), scope))
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(
+                    serve_control,
+                    directory / "control.sock",
+                    {
+                        "status": lambda: answer("status", STATUS),
+                        "drain": lambda: answer("drain", {"ok": True}),
+                        "stop": lambda: answer("stop", {"ok": True}),
+                    },
+                )
+                while not (directory / "control.sock").exists():
+                    await trio.sleep(0.01)
+                await trio.sleep(0.02)
+                started.set()
+
+    thread = threading.Thread(target=trio.run, args=[main])
+    directory.mkdir(parents=True, exist_ok=True)
+    thread.start()
+    assert started.wait(10)
+    yield heard
+    trio_token, scope = token[0]
+    trio_token.run_sync_soon(scope.cancel)
+    thread.join(10)
+
+
+def test_a_running_node(tmp_path: Path) -> None:
+    with running(tmp_path) as heard:
+        answer = gonode("status", "--dir", tmp_path, "--json")
+        assert answer.status == 0
+        assert the_object(answer) == STATUS
+        text = gonode("status", "--dir", tmp_path).out
+        assert "role: contributor\n" in text
+        assert "queue batch: 1, waiting for: a peer\n" in text
+        assert the_object(gonode("drain", "--dir", tmp_path, "--json")) == {"ok": True}
+        assert gonode("stop", "--dir", tmp_path) == Answer(0, "Stopping.\n", "")
+        assert heard == ["status", "status", "drain", "stop"]
+
+
+@pytest.mark.parametrize("name", ["status", "stop", "drain"])
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
+def test_nothing_runs(name: str, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "No running node answers" in gonode(name, "--dir", tmp_path, *options).refusal(3)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert "No node runs below ~/.gonode" in gonode(name, *options).refusal(3)
+
+
+def test_the_directory_may_be_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with running(tmp_path / ".gonode" / "abc"):
+        assert the_object(gonode("status", "--json")) == STATUS
+        (tmp_path / ".gonode" / "def").mkdir()
+        assert gonode("status").status == 0
+        with running(tmp_path / ".gonode" / "def"):
+            assert "Several nodes run" in gonode("status").refusal()
+
+
+# ---- audit, match, local, roles
+
+
+def test_audit(home: Home) -> None:
+    answer = gonode("audit", "--dir", home.directory, "--json", "--sample", 1)
+    assert (answer.status, answer.err) == (0, "")
+    found = the_object(answer)
+    assert set(found) >= {"ok", "release", "checks"}
+    assert found["ok"] is True
+    assert found["release"] == grown_world().state.release.name
+    assert all(set(check) == {"name", "ok", "detail"} for check in found["checks"])
+    assert {"head", "files", "release", "gate", "window", "games", "chain"} <= {c["name"] for c in found["checks"]}
+    text = gonode("audit", "--dir", home.directory, "--sample", 1)
+    assert text.status == 0
+    assert text.out.splitlines()[-1] == f"The audit of {found['release']} passed."
+    assert len(text.out.splitlines()) == len(found["checks"]) + 1
+
+
+def test_an_audit_that_fails(tmp_path: Path) -> None:
+    home = make_home(grown_world(), tmp_path / "coordinator")
+    (home.public / "stranger").write_text("x")
+    answer = gonode("audit", "--dir", home.directory, "--json", "--sample", 0)
+    assert (answer.status, answer.err) == (1, "")
+    failed = [check for check in the_object(answer)["checks"] if check["ok"] is False]
+    assert [check["name"] for check in failed] == ["files"]
+    assert "stranger" in failed[0]["detail"]
+    unknown = gonode("audit", "--dir", home.directory, "--json", "--sample", 0, "--release", "nobody")
+    assert unknown.status == 1
+    assert the_object(unknown)["release"] == ""
+
+
+def test_match(home: Home) -> None:
+    answer = gonode("match", "random", "first", "--dir", home.directory, "--games", 4, "--visits", 2, "--json")
+    assert (answer.status, answer.err) == (0, "")
+    found = the_object(answer)
+    keys = {"games", "wins", "draws", "losses", "score", "elo", "elo_error", "llr", "verdict"}
+    assert set(found) == keys | {"players"}
+    assert found["games"] == found["wins"] + found["draws"] + found["losses"] == 4
+    assert (found["llr"], found["verdict"]) == (None, None)
+    assert gonode("match", "random", "first", "--dir", home.directory, "--games", 4, "--visits", 2, "--json") == answer
+
+
+def test_a_match_that_lost_its_test(home: Home) -> None:
+    def played(*options: object) -> Answer:
+        return gonode("match", "random", "random", "--dir", home.directory, "--size", 7, "--sprt", *options)
+
+    few = played("0,50", "--games", 4, "--json")
+    assert (few.status, the_object(few)["verdict"]) == (0, "undecided")
+    assert "sequential test: undecided" in played("0,50", "--games", 4).out
+    lost = played("100,200", "--games", 400, "--json")
+    found = the_object(lost)
+    assert (lost.status, found["verdict"]) == (1, "failed")
+    assert found["llr"] < -2.9
+    assert found["games"] < 400
+    won = played("-200,-100", "--games", 400, "--json")
+    assert (won.status, the_object(won)["verdict"]) == (0, "passed")
+
+
+def test_local(tmp_path: Path) -> None:
+    """The summary after the processes ended, over a run that was played before."""
+    make_home(grown_world(), tmp_path / "coordinator")
+    network = LocalNetwork(LocalOptions(tmp_path, None, 1, 2, 1.0, 0.0, None, None), lambda event, text: None)
+    network.coordinator.status = {"games": 5, "plies": 200, "batches": 2, "rejected": 0}
+    for reached, status in ((True, 0), (False, 1)):
+        answer = _captured(lambda reached=reached: _finish(network, Screen(False), reached, True))
+        assert answer.status == status
+        found = the_object(answer)
+        assert set(found) >= {"seconds", "games", "plies", "batches", "rejected", "releases", "audit_ok"}
+        assert (found["games"], found["plies"], found["audit_ok"]) == (5, 200, True)
+        assert all(set(release) == {"name", "elo", "elo_error"} for release in found["releases"])
+        assert len(found["releases"]) == 2
+
+
+def test_local_whose_time_ends_before_a_head_is_shown(tmp_path: Path) -> None:
+    network = LocalNetwork(LocalOptions(tmp_path, None, 1, 2, 1.0, 0.0, None, None), lambda event, text: None)
+    answer = _captured(lambda: _finish(network, Screen(False), False, True))
+    assert answer.status == 1
+    found = the_object(answer)
+    assert (found["audit_ok"], found["releases"]) == (False, [])
+
+
+def _captured(finish: Any) -> Answer:
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = finish()
+    return Answer(status, out.getvalue(), err.getvalue())
+
+
+def test_events_are_an_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    printer = EventPrinter("contributor", True)
+    printer("game", 'Game "3"\nfinished.', counter=3, plies=44)
+    printer("waiting", "Nobody is there.")
+    lines = capsys.readouterr().out.splitlines()
+    first, second = (json.loads(line) for line in lines)
+    assert set(first) == {"event", "role", "unix_s", "text", "counter", "plies"}
+    assert (second["event"], second["role"]) == ("waiting", "contributor")
+
+
+def test_run_init_invite_and_request(tmp_path: Path) -> None:
+    key = gonode("verify", TICKET, "--request", "--dir", tmp_path / "verifier")
+    assert re.fullmatch("[0-9a-f]{64}\n", key.out)
+    as_json = the_object(gonode("verify", TICKET, "--request", "--json", "--dir", tmp_path / "verifier"))
+    assert as_json == {"event": "request", "key": key.out.strip()}
+    made = gonode("run", "init", tmp_path / "run", "--from", "runs/demo.toml")
+    assert made.status == 0
+    ticket = Ticket.parse(made.out)
+    assert made.out == ticket.encode() + "\n"
+    assert ticket.run.hex() in made.err
+    assert gonode("root", "sign", tmp_path / "run", "--verifier", key.out.strip()).out.startswith("Root version 2: 1 ")
+    invites = {gonode("invite", tmp_path / "run").out for _ in range(3)}
+    assert len(invites) == 3
+    assert all(re.fullmatch("gonode-invite1[a-z2-7]+\n", invite) for invite in invites)
