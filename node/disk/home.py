@@ -13,6 +13,7 @@ DIR/ticket control.sock lock               the run's ticket, the running node's 
 from dataclasses import dataclass
 from pathlib import Path
 
+from node.peering.transport import Unreachable, address_key
 from protocol.errors import ProtocolError
 from protocol.layout import PUBLIC
 from protocol.ticket import MAX_CHARACTERS, Ticket
@@ -99,6 +100,9 @@ def read_ticket(text: str) -> Ticket:
         except (OSError, UnicodeDecodeError, ValueError):
             raise HomeError(f"{text[:80]!r} is neither a ticket (gonode1...) nor a file that holds one.") from None
     try:
-        return Ticket.parse(text)
-    except ProtocolError as error:
+        ticket = Ticket.parse(text)
+        for address in ticket.addresses:
+            address_key(address)
+        return ticket
+    except (ProtocolError, Unreachable) as error:
         raise HomeError(f"The ticket cannot be used: {error}") from None
