@@ -12,6 +12,12 @@ from protocol.ticket import Ticket
 from tests.node.keys import secret
 from tests.verification.world import World
 
+ADDRESS = f"/ip4/127.0.0.1/tcp/9/p2p/{peer_id(secret(0).public)}"
+"""An address where nobody listens."""
+
+TICKET = Ticket(bytes(range(32)), bytes(32), (ADDRESS,)).encode()
+"""The ticket of a run that is not there."""
+
 
 @cache
 def grown_world() -> World:
@@ -24,8 +30,8 @@ def grown_world() -> World:
 
 
 def ticket_of(world: World) -> Ticket:
-    """The world's ticket, which leads to a port where nobody listens."""
-    return Ticket(world.run, world.root.digest(), (f"/ip4/127.0.0.1/tcp/9/p2p/{peer_id(secret(0).public)}",))
+    """The world's ticket, which leads to nobody."""
+    return Ticket(world.run, world.root.digest(), (ADDRESS,))
 
 
 def make_home(world: World, directory: Path) -> Home:

@@ -17,11 +17,9 @@ from protocol.checkpoint import Checkpoint
 from protocol.seeds import log_origin
 from protocol.ticket import Ticket
 from tests.node.cli.gonode import gonode
-from tests.node.homes import grown_world, make_home, ticket_of
+from tests.node.homes import TICKET, grown_world, make_home, ticket_of
 from tests.node.keys import secret
 from tests.verification.world import World
-
-TICKET = Ticket(bytes(range(32)), bytes(32), ("/ip4/127.0.0.1/tcp/9",)).encode()
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +50,8 @@ BAD_TICKETS = {
     "two": f"{TICKET} {TICKET}",
     "too long": "gonode1" + "a" * 10_000,
     "control letters": "gonode1\x1b[31m\n" + TICKET[7:],
+    "an address without a peer": Ticket(bytes(32), bytes(32), ("/ip4/127.0.0.1/tcp/9",)).encode(),
+    "an address of nobody": Ticket(bytes(32), bytes(32), ("/ip4/127.0.0.1/tcp/9/p2p/nobody",)).encode(),
     "a missing file": "/nowhere/ticket",
     "a directory": "/tmp",
 }

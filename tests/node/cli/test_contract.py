@@ -24,10 +24,9 @@ from node.events import EventPrinter
 from node.local import LocalNetwork, LocalOptions
 from protocol.ticket import Ticket
 from tests.node.cli.gonode import Answer, gonode
-from tests.node.homes import grown_world, make_home
+from tests.node.homes import TICKET, grown_world, make_home
 
 PAGE = Path("docs/commands.md").read_text(encoding="utf-8")
-TICKET = Ticket(bytes(range(32)), bytes(32), ("/ip4/127.0.0.1/tcp/9",)).encode()
 
 
 @pytest.fixture(scope="module")

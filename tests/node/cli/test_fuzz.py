@@ -11,8 +11,7 @@ import verification.power
 from node.disk.home import Home
 from node.disk.keyring import create_key
 from tests.node.cli.gonode import Answer, gonode
-from tests.node.cli.test_bad_input import TICKET
-from tests.node.homes import grown_world, make_home
+from tests.node.homes import TICKET, grown_world, make_home
 from tests.node.keys import secret
 
 DEMO = Path("runs/demo.toml").read_text(encoding="utf-8")

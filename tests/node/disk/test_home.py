@@ -7,15 +7,16 @@ import pytest
 
 from node.disk.home import Home, HomeError, read_ticket
 from protocol.ticket import Ticket
+from tests.node.homes import ADDRESS
 
-TICKET = Ticket(bytes(range(32)), bytes(32), ("/ip4/127.0.0.1/tcp/9",))
+TICKET = Ticket(bytes(range(32)), bytes(32), (ADDRESS,))
 
 
 def test_a_ticket_is_kept_and_renewed(tmp_path: Path) -> None:
     home = Home(tmp_path / "node")
     home.store_ticket(TICKET)
     assert home.load_ticket() == TICKET
-    moved = replace(TICKET, addresses=("/ip4/127.0.0.1/tcp/10",))
+    moved = replace(TICKET, addresses=(ADDRESS.replace("/9/", "/10/"),))
     home.store_ticket(moved)
     assert home.load_ticket() == moved
     assert [file.name for file in home.directory.iterdir()] == ["ticket"]

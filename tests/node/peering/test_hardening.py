@@ -19,7 +19,7 @@ from node.peering import libp2p_hardening
 from node.peering.call import call
 from node.peering.libp2p_transport import MESHSUB, Libp2pTransport, open_libp2p
 from node.peering.libp2p_yamux import MAX_STREAM_BUFFER
-from node.peering.transport import PeerGone, TransportError, Unreachable, address_key, peer_id
+from node.peering.transport import CannotListen, PeerGone, TransportError, Unreachable, address_key, peer_id
 from protocol.ed25519 import SecretKey
 from tests.node.peering.victim import BAD_TOPIC, ECHO, GOOD_TOPIC, IDLE, LATE, LATE_FRAMES, RAISE, STATUS
 
@@ -328,11 +328,11 @@ async def test_dialing_says_what_is_wrong(victim: Victim) -> None:
 async def test_a_port_has_one_node() -> None:
     async with open_libp2p(SecretKey.generate()) as first:
         place = first.addresses()[0].rpartition("/p2p/")[0]
-        with pytest.raises(TransportError, match="cannot listen"):
+        with pytest.raises(CannotListen, match="cannot listen"):
             async with open_libp2p(SecretKey.generate(), [place]):
                 pass
     for bad in ("nonsense", "/ip4/127.0.0.1", "/ip4/1.2.3.4/udp/5/quic-v1"):
-        with pytest.raises(TransportError, match="address to listen at"):
+        with pytest.raises(CannotListen, match="address to listen at"):
             async with open_libp2p(SecretKey.generate(), [bad]):
                 pass
 
