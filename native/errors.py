@@ -43,7 +43,7 @@ REASONS = {
 }
 
 
-class IllegalMove(EngineError):  # noqa: N818
+class IllegalMove(EngineError):
     """A move that the rules forbid; `reason` says why."""
 
     def __init__(self, status: int) -> None:

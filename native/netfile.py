@@ -320,9 +320,14 @@ def parse_header(file: bytes) -> Architecture:
     shape = Architecture(blocks, channels)
     if body != body_bytes(shape):
         raise NetworkError(f"The network file's body of {body} bytes does not fit {shape.encode()}.")
-    if len(file) != _HEADER.size + body + _DIGEST_BYTES:
-        raise NetworkError(f"The network file has {len(file)} bytes, not {_HEADER.size + body + _DIGEST_BYTES}.")
+    if len(file) != file_bytes(shape):
+        raise NetworkError(f"The network file has {len(file)} bytes, not {file_bytes(shape)}.")
     return shape
+
+
+def file_bytes(shape: Architecture) -> int:
+    """Length of a network file."""
+    return _HEADER.size + body_bytes(shape) + _DIGEST_BYTES
 
 
 def body_bytes(shape: Architecture) -> int:

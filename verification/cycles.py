@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 
+from native.netfile import Architecture, file_bytes
 from protocol.entries import Entry
 from protocol.types import ZERO
 from protocol.window import TrainRecord, WindowCommitment
@@ -131,6 +132,9 @@ class Cycles:
             raise LogFault("The train record does not go on from the last train state.")
         if record.seed != self.seed(window):
             raise LogFault("The train record's seed is not what the window's beacon gives.")
+        spec = self._roles.manifest.network
+        if record.network_len != file_bytes(Architecture(spec.blocks, spec.channels)):
+            raise LogFault("The train record's network is not as long as one of the manifest's architecture.")
         if before is not None and (record.steps < before.steps or record.samples < before.samples):
             raise LogFault("The train record's steps and samples must go on from the last ones.")
         steps = [point.step for point in record.states]

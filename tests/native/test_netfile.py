@@ -11,7 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from native.errors import NetworkError
-from native.netfile import Architecture, ConvLayer, LogitLayer, NetworkFile, NormLayer, body_bytes, parse_header
+from native.netfile import (
+    Architecture,
+    ConvLayer,
+    LogitLayer,
+    NetworkFile,
+    NormLayer,
+    body_bytes,
+    file_bytes,
+    parse_header,
+)
 from native.network import Network
 from tests.native.network_reference import random_network
 
@@ -40,7 +49,7 @@ def test_round_trip(name: str) -> None:
     file = net.encode()
     assert NetworkFile.parse(file) == net
     assert parse_header(file) == shape
-    assert len(file) == NetworkFile.HEADER_BYTES + body_bytes(shape) + NetworkFile.DIGEST_BYTES
+    assert len(file) == NetworkFile.HEADER_BYTES + body_bytes(shape) + NetworkFile.DIGEST_BYTES == file_bytes(shape)
     assert is_network(file)
 
 

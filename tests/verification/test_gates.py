@@ -346,6 +346,8 @@ def test_train_records_that_do_not_fit() -> None:
     assert "last train state" in refused(world, replace(good, parent_state=bytes(32)), world.coordinator)
     assert "seed" in refused(world, replace(good, seed=digest_of("x")), world.coordinator)
     assert "go on from" in refused(world, replace(good, steps=1), world.coordinator)
+    for length in (good.network_len - 1, 2**32 - 1):
+        assert "not as long" in refused(world, replace(good, network_len=length), world.coordinator)
     states = made.states * 2
     assert "order of their steps" in refused(world, replace(good, states=states), world.coordinator)
     world.log(good, world.coordinator)
