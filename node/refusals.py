@@ -19,13 +19,14 @@ from node.local import LocalError
 from node.matches.opponent import OpponentError
 from node.networks import NetworkFault
 from node.peering.log_follower import LogUnbelievable
-from node.peering.transport import TransportError
+from node.peering.transport import CannotListen, TransportError
 from protocol.errors import ProtocolError
 from verification.faults import LogFault
 from verification.proof import NetworkMissing
 
 REFUSALS: tuple[type[BaseException], ...] = (
     AuditInputError,
+    CannotListen,
     DirectoryInUse,
     EngineError,
     FoundingError,

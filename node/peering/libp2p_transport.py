@@ -20,6 +20,7 @@ from node.peering.transport import (
     MAX_PUBLICATION,
     OPEN_S,
     STALL_S,
+    CannotListen,
     Handler,
     Listener,
     PeerGone,
@@ -261,7 +262,7 @@ async def open_libp2p(
 ) -> AsyncIterator[Libp2pTransport]:
     """A node that listens at the multiaddrs `listen` (a `/p2p/<own id>` at their end is allowed) while in the context.
 
-    Raises TransportError for another version of libp2p, an address that is none, or one that cannot be listened at.
+    Raises CannotListen for an address that is none or taken, TransportError for another version of libp2p.
     An exception of the body leaves as it is, in no group.
     """
     libp2p_hardening.harden()
@@ -308,7 +309,7 @@ async def _run(
             with trio.CancelScope(shield=True):
                 await transport.disconnect_all()
     if not ending.is_set():
-        raise TransportError(f"This node cannot listen at {', '.join(map(str, places))}.")
+        raise CannotListen(f"This node cannot listen at {', '.join(map(str, places))}.")
 
 
 def _build(secret: SecretKey, limits: Limits, counts: Counter[str]) -> tuple[Any, Any, Any]:
@@ -368,9 +369,9 @@ def _listen_address(address: str, own_key: bytes) -> Any:
         place = Multiaddr(plain)
         names = [protocol.name for protocol in place.protocols()]
     except Exception as error:
-        raise TransportError(f"{address[:200]!r} is not an address to listen at.") from error
+        raise CannotListen(f"{address[:200]!r} is not an address to listen at.") from error
     if len(names) != 2 or names[0] not in ("ip4", "ip6") or names[1] != "tcp":
-        raise TransportError(f"{address[:200]!r} is not an address to listen at: /ip4/ADDRESS/tcp/PORT is.")
+        raise CannotListen(f"{address[:200]!r} is not an address to listen at: /ip4/ADDRESS/tcp/PORT is.")
     return place
 
 

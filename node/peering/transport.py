@@ -39,6 +39,10 @@ class PeerGone(TransportError):
     """The stream or the connection ended, cleanly or not."""
 
 
+class CannotListen(Exception):
+    """This node's own address cannot be listened at; the message is one sentence."""
+
+
 class TooMuch(TransportError):
     """A frame, publication or number of streams is over its limit."""
 
