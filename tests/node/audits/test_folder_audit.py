@@ -1,0 +1,91 @@
+"""Audits of a node's directory while it works: what is being written, heads still to come, and heads that contradict."""
+
+from pathlib import Path
+
+import pytest
+
+from node.audits.folder_audit import AuditInputError, FolderReader, audit_home
+from node.disk.home import Home
+from node.disk.store import Head, Store
+from protocol.checkpoint import Checkpoint
+from protocol.seeds import log_origin
+from tests.node.homes import grown_world, make_home
+from tests.verification.world import World
+from verification.audit import AuditOptions, AuditReport
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return make_home(grown_world(), tmp_path / "coordinator")
+
+
+def audited(home: Home) -> AuditReport:
+    return audit_home(home, AuditOptions(sample=0))
+
+
+def put_head(home: Home, size: int, root_hash: bytes) -> None:
+    """A head that the coordinator signed."""
+    world = grown_world()
+    head = Checkpoint(log_origin(world.run), size, root_hash)
+    with Store(home.database) as store:
+        store.put_head(Head(size, root_hash, head.sign(world.coordinator).encode()))
+
+
+def test_a_whole_run_passes(home: Home) -> None:
+    seen: list[str] = []
+    report = audit_home(home, AuditOptions(sample=1), lambda check: seen.append(check.name))
+    assert report.ok, report.checks
+    assert seen == [check.name for check in report.checks]
+    assert report.release == grown_world().state.release.name
+
+
+def test_files_that_are_being_written_are_no_strangers(home: Home) -> None:
+    (home.public / ".checkpoint.new").write_bytes(b"half")
+    (home.public / "tile" / "0" / ".000.new").write_bytes(b"half")
+    assert audited(home).ok
+    (home.public / "checkpoint.new").write_bytes(b"half")
+    assert not audited(home).ok
+
+
+def test_a_head_still_to_be_cosigned_is_no_fork(home: Home) -> None:
+    put_head(home, grown_world().state.size + 5, bytes(32))
+    assert audited(home).ok
+
+
+@pytest.mark.parametrize("size", [1, 5, 30])
+def test_a_signed_head_that_contradicts_is_a_fork(size: int, home: Home) -> None:
+    put_head(home, size, bytes(32))
+    report = audited(home)
+    assert not report.ok
+    assert "it forked" in report.checks[0].detail
+
+
+def test_signed_heads_of_the_same_log_are_fine(home: Home) -> None:
+    tree = grown_world().state.tree
+    for size in range(2, tree.size + 1, 9):
+        put_head(home, size, tree.root(size))
+    assert audited(home).ok
+
+
+def test_a_folder_of_another_run(home: Home, tmp_path: Path) -> None:
+    other = make_home(World(word="other"), tmp_path / "other")
+    home.ticket.write_text(other.ticket.read_text())
+    report = audited(home)
+    assert not report.ok
+    assert "is of run" in report.checks[0].detail
+
+
+def test_there_is_nothing_to_audit(tmp_path: Path) -> None:
+    with pytest.raises(AuditInputError, match="no published log"):
+        audited(Home(tmp_path))
+
+
+def test_readers_show_a_folder_as_it_is(home: Home) -> None:
+    reader = FolderReader(home.public)
+    wanted = grown_world().public()
+    assert sorted(reader.list("")) == sorted(wanted)
+    assert sorted(reader.list("tile/")) == sorted(path for path in wanted if path.startswith("tile/"))
+    assert {path: reader.read(path) for path in wanted} == wanted
+    assert reader.read("nothing") is None
+    assert reader.read("tile") is None
+    assert reader.read("checkpoint/x") is None

@@ -1,0 +1,96 @@
+"""Entering a run: once, with an invite, until the beacon has given a join nonce."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from node.contributor.registrar import RegistrationRefused, register
+from node.disk.store import Store
+from node.peering.call import CallRefused
+from node.peering.transport import Unreachable
+from protocol.registration import Registration
+from tests.node.keys import secret
+from tests.node.world_member import WorldMember
+from tests.verification.world import World
+
+KEY = secret(1)
+
+
+@pytest.fixture
+def member(tmp_path: Path) -> Iterator[WorldMember]:
+    with Store(tmp_path / "node.db") as store:
+        yield WorldMember(World(), store)
+
+
+async def entered(member: WorldMember, invite: bytes) -> None:
+    """Registers, with a coordinator that makes the beacon a second later."""
+
+    async def beacon() -> None:
+        await member.until(lambda: member.state.registry.find(KEY.public))
+        await trio.sleep(1)
+        member.world.share_set()
+
+    async with trio.open_nursery() as nursery:
+        if member.state.registry.find(KEY.public) is None:
+            nursery.start_soon(beacon)
+        await register(member, KEY, invite, "ada")  # type: ignore[arg-type]
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_key_registers_once_and_waits_for_its_nonce(
+    member: WorldMember, autojump_clock: trio.testing.MockClock
+) -> None:
+    start = trio.current_time()
+    await entered(member, member.world.invite("a"))
+    assert trio.current_time() - start >= 1
+    assert member.state.join_nonce(KEY.public) is not None
+    assert (member.posts, member.said) == (1, ["registered"])
+    await entered(member, b"")
+    assert (member.posts, member.said) == (1, ["registered"] * 2), "a registered key needs no invite"
+
+
+async def test_without_an_invite(member: WorldMember) -> None:
+    with pytest.raises(RegistrationRefused, match="no invite was given"):
+        await register(member, KEY, b"", "ada")  # type: ignore[arg-type]
+    assert member.posts == 0
+
+
+async def test_a_used_invite_is_refused_with_the_reason(
+    member: WorldMember, autojump_clock: trio.testing.MockClock
+) -> None:
+    invite = member.world.invite("a")
+    await entered(member, invite)
+    with pytest.raises(RegistrationRefused, match="The coordinator does not register this key: "):
+        await register(member, secret(2), invite, "bob")  # type: ignore[arg-type]
+
+
+async def test_a_coordinator_that_is_away_is_tried_again(
+    member: WorldMember, autojump_clock: trio.testing.MockClock
+) -> None:
+    member.troubles = [Unreachable("Nobody is there.") for _ in range(3)]
+    await entered(member, member.world.invite("a"))
+    assert member.posts == 4
+    assert member.said == ["waiting"] * 3 + ["registered"]
+
+
+async def test_a_refusal_of_what_was_logged_before_is_no_refusal(
+    member: WorldMember, autojump_clock: trio.testing.MockClock
+) -> None:
+    """The answer to the first post was lost; the second is refused because the key is there."""
+    world = member.world
+
+    def logged_meanwhile() -> None:
+        member.before_post = lambda: None
+        record = Registration(
+            world.run, KEY.public, "ada", b"", world.state.size, world.state.tree.root(), world.invite("b"), 0
+        )
+        world.log(record, KEY)
+        world.share_set()
+
+    member.before_post = logged_meanwhile
+    member.troubles = [CallRefused("This key is registered already.")]
+    await register(member, KEY, world.invite("a"), "ada")  # type: ignore[arg-type]
+    assert member.said == ["registered"]

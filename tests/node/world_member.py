@@ -1,0 +1,67 @@
+"""A member whose coordinator is a world in this process: what it posts is logged there at once."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import trio
+
+from node.disk.store import Head, Store
+from node.peering.call import CallRefused
+from node.peering.post import Post, Posted
+from tests.verification.world import World
+from verification.faults import LogFault
+from verification.state import LogState
+
+T = TypeVar("T")
+
+
+class WorldMember:
+    """As much of `node.member.Member` as a registrar or an epoch keeper needs; `troubles` are raised by posts, in turn."""
+
+    def __init__(self, world: World, store: Store) -> None:
+        self.world = world
+        self.store = store
+        self.troubles: list[Exception] = []
+        self.posts = 0
+        self.said: list[str] = []
+        self.before_post: Callable[[], None] = lambda: None
+
+    @property
+    def state(self) -> LogState:
+        return self.world.state
+
+    def newest_head(self) -> Head | None:
+        return Head(self.state.size, self.state.tree.root(), self.world.note())
+
+    async def post(self, post: Post) -> Posted:
+        self.posts += 1
+        self.before_post()
+        await trio.lowlevel.checkpoint()
+        if self.troubles:
+            raise self.troubles.pop(0)
+        try:
+            index = self.world.log_bytes(post.envelope)
+        except LogFault as fault:
+            raise CallRefused(fault.reason) from None
+        return Posted(index, b"")
+
+    async def until(self, condition: Callable[[], T | None]) -> T:
+        while (answer := condition()) is None:
+            await trio.sleep(0.1)
+        return answer
+
+    async def until_size(self, size: int) -> None:
+        await self.until(lambda: True if self.state.size >= size else None)
+
+    async def change_within(self, seconds: float) -> None:
+        await trio.sleep(seconds)
+
+    async def coordinator_back_within(self, seconds: float) -> bool:
+        await trio.sleep(seconds)
+        return False
+
+    def jitter(self, seconds: float) -> float:
+        return seconds
+
+    def events(self, event: str, text: str, **values: Any) -> None:
+        self.said.append(event)
