@@ -12,10 +12,11 @@ from typing import NoReturn
 from native.errors import BlockError, IllegalMove
 from native.game import Game
 from native.rows import check_block
-from protocol.batch import Batch, BatchLimits, GameBlock, batch_root, parse_batch
+from protocol.batch import Batch, BatchLimits, batch_root, parse_batch
 from protocol.blob import verify_blob
 from protocol.compress import decompress
 from protocol.errors import BadDigest, ParseError, ProtocolError, TooLarge
+from protocol.game_block import GameBlock
 from protocol.gate import GatePair, GateResult
 from protocol.header import BatchHeader
 from protocol.manifest import Limits

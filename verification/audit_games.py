@@ -11,7 +11,8 @@ from native.errors import EngineError
 from native.network import Kernel, Network
 from native.pool import Done, Job, Pool
 from native.search import Player
-from protocol.batch import Batch, GameBlock
+from protocol.batch import Batch
+from protocol.game_block import GameBlock
 from verification.admission import check_batch, check_gate_result
 from verification.audit_release import network_file
 from verification.auditing import AuditFault, Folder

@@ -12,7 +12,7 @@ from native.game import Game
 from native.network import Kernel
 from native.pool import Done, Job
 from native.search import Ply, search_ply
-from protocol.batch import GameBlock, PlyRecord
+from protocol.game_block import GameBlock, PlyRecord
 from verification.faults import Rejected
 
 

@@ -11,7 +11,20 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from protocol import batch, blob, checkpoint, codec, compress, ed25519, envelope, keyfile, merkle, ticket, tiles
+from protocol import (
+    batch,
+    blob,
+    checkpoint,
+    codec,
+    compress,
+    ed25519,
+    envelope,
+    game_block,
+    keyfile,
+    merkle,
+    ticket,
+    tiles,
+)
 from protocol.entries import ENTRY_TYPES, parse_entry
 from protocol.errors import ProtocolError
 from tests.vectors.record_examples import Example, examples
@@ -119,7 +132,7 @@ def _game_leaf(data: bytes) -> None:
 
 
 def _ply_record(data: bytes) -> None:
-    batch.PlyRecord.parse(data, 3)
+    game_block.PlyRecord.parse(data, 3)
 
 
 def _ticket(data: bytes) -> None:

@@ -15,7 +15,7 @@ from native.pool import Done, Job, Pool
 from native.rows import check_block, read_rows
 from native.rules import Rules, Scoring
 from native.search import Player, SearchConfig, search_ply
-from protocol.batch import GameBlock
+from protocol.game_block import GameBlock
 from tests.vectors.search_generate import SELF_PLAY
 
 RULES = Rules(7, 7, 13, pass_alive=True, settled_end=True, move_cap=30)

@@ -13,7 +13,7 @@ from native.game import Game
 from native.network import Kernel, Network
 from native.rules import Colour, End, Rules
 from native.search import Kind, Player, Ply, Root, SearchConfig, search_ply, selftest
-from protocol.batch import PlyRecord
+from protocol.game_block import PlyRecord
 from tests.vectors import search_generate
 from tests.vectors.search_generate import PLAIN, RULES, SCENARIOS, SELF_PLAY, Scenario
 

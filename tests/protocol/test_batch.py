@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import batch, merkle
-from protocol.batch import BatchLimits, GameBlock, GameHeader, PlyRecord, encode_batch, parse_batch
+from protocol.batch import BatchLimits, encode_batch, parse_batch
 from protocol.errors import BadProof, ParseError, ProtocolError, TooLarge
+from protocol.game_block import GameBlock, GameHeader, PlyRecord
 from tests.vectors.scenarios_games import example_block
 
 BLOCKS = [example_block(counter, size=3, opening=2, plies=4) for counter in (5, 6, 7)]

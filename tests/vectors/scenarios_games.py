@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 
 from protocol import batch, seeds
+from protocol.game_block import BLACK_WINS, END_PASSES, GameHeader
 from tests.vectors.scenario import Json, Runner, Scenario, unhex
 
 _BY_NAME: dict[str, Callable[..., Json]] = {
@@ -165,7 +166,7 @@ def _seeds() -> list[Scenario]:
 def example_block(counter: int, size: int = 2, opening: int = 1, plies: int = 3) -> bytes:
     """A block with the form of a game; its numbers are arbitrary and repeatable."""
     rng = random.Random(1000 * size + counter)
-    header = batch.GameHeader(counter, size, batch.END_PASSES, batch.BLACK_WINS, opening, 15, 4, 31, opening + plies)
+    header = GameHeader(counter, size, END_PASSES, BLACK_WINS, opening, 15, 4, 31, opening + plies)
     points = header.points
     moves = b"".join(rng.randrange(points).to_bytes(2, "little") for _ in range(header.moves))
     kinds = bytes(rng.randrange(2) for _ in range(plies))

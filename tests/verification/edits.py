@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from native.game import Game
 from native.rules import Rules
-from protocol.batch import GameBlock
+from protocol.game_block import GameBlock
 
 Edit = Callable[[list[bytes]], list[bytes]]
 

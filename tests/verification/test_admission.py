@@ -9,8 +9,8 @@ from native.errors import BlockError
 from native.network import Kernel
 from native.rows import check_block
 from native.search import Player
-from protocol.batch import GameBlock
 from protocol.compress import compress
+from protocol.game_block import GameBlock
 from protocol.header import BatchHeader
 from tests.verification import edits
 from tests.verification.world import World, small_manifest

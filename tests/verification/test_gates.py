@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from protocol.batch import GameBlock
+from protocol.game_block import GameBlock
 from protocol.gate import GateAssignment, GatePair, GateRecord, GateResult
 from protocol.manifest import Manifest
 from protocol.window import TrainRecord, WindowCommitment

@@ -9,11 +9,12 @@ import pytest
 
 from native.network import Kernel
 from native.pool import Pool
-from protocol.batch import Batch, GameBlock, parse_batch, ply_path
+from protocol.batch import Batch, parse_batch, ply_path
 from protocol.compress import decompress
 from protocol.envelope import Envelope
 from protocol.epoch import ShareSet
 from protocol.errors import BadProof, ProtocolError
+from protocol.game_block import GameBlock
 from protocol.proof import CONTRIBUTOR, PLY, RULES, SETUP, VERIFIER, Ban, FraudProof, LoggedEntry
 from protocol.verdict import ACCEPT, Verdict
 from tests.verification import edits

@@ -15,13 +15,14 @@ from native.search import Player
 from protocol import checkpoint as notes
 from protocol import seeds
 from protocol.admission import Admission
-from protocol.batch import Batch, GameBlock, batch_root, encode_batch, parse_batch
+from protocol.batch import Batch, batch_root, encode_batch, parse_batch
 from protocol.blob import blob_digest
 from protocol.checkpoint import Checkpoint
 from protocol.compress import compress
 from protocol.ed25519 import SecretKey
 from protocol.envelope import Envelope
 from protocol.epoch import EpochHash, EpochReveal, Share, ShareSet
+from protocol.game_block import GameBlock
 from protocol.gate import GatePair, GateResult
 from protocol.header import BatchHeader
 from protocol.layout import CHECKPOINT, MANIFEST, ROOT, blob_path, release_path
