@@ -159,15 +159,13 @@ class LogWriter:
         self._store.put(SHARES_KEY, encode(waiting))
 
     def _restore_shares(self) -> None:
-        """Takes up the shares that were not logged when the process ended."""
-        saved = decode(self._store.get(SHARES_KEY) or encode([]), 1 << 24)
-        for size, shares in saved:  # type: ignore[union-attr, misc]
-            if size <= self._state.beacons.last_size:  # type: ignore[operator]
-                continue
-            opened = self._reopen(size)  # type: ignore[arg-type]
-            for data in shares:  # type: ignore[union-attr]
-                envelope = Envelope.parse(data)  # type: ignore[arg-type]
-                opened.shares[envelope.signers[0]] = envelope.encode()
+        """Takes up the shares that were not logged when the process ended; witnesses send again what is damaged."""
+        waiting = decode(self._store.get(SHARES_KEY) or encode([]), 1 << 24)
+        for item in waiting if isinstance(waiting, list) else []:
+            match item:
+                case [int(size), list(shares)] if size > self._state.beacons.last_size:
+                    parts = [Envelope.parse(each) for each in shares if isinstance(each, bytes)]
+                    self._reopen(size).shares |= {signer: part.encode() for part in parts for signer in part.signers}
 
     def _keep(self, opened: OpenHead) -> None:
         self._newest = opened.note.encode()
