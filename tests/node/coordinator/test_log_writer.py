@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from node.audits.folder_audit import FolderReader
-from node.coordinator.log_writer import SHARES_WITHIN_S, LogWriter
+from node.coordinator.log_writer import SHARES_KEY, SHARES_WITHIN_S, LogWriter
 from node.disk.store import Store
 from node.peering.log_follower import replay_log
 from protocol import checkpoint as notes
@@ -286,3 +286,22 @@ def test_what_a_kill_left_of_a_publication_is_made_good(two: Desk) -> None:
         two.cosign(verifier, last)
     assert two.published() == last
     two.audit()
+
+
+@pytest.mark.parametrize("value", [b"", b"\xff", b"\x01", b"\xc0", b"\x91\x01", b"\x91\x92\x05\x05", b"\x91\x92\x01\x91\x05"])
+def test_damaged_shares_are_sent_again(value: bytes, two: Desk) -> None:
+    size = two.sign()
+    two.cosign(two.world.verifiers[0], size)
+    two.store.put(SHARES_KEY, value)
+    two.restart()
+    for verifier in two.world.verifiers:
+        two.cosign(verifier, size)
+    assert two.published() == size
+    assert len(two.share_sets()[-1].shares) == 2
+
+
+@pytest.mark.parametrize("value", [b"\xc1", b"\x91\x92\xcd\xff\xff\x90", b"\x91\x92\xcd\xff\xff\x91\xc4\x00"])
+def test_shares_that_cannot_be_read_are_named(value: bytes, two: Desk) -> None:
+    two.store.put(SHARES_KEY, value)
+    with pytest.raises(ProtocolError):
+        two.restart()
