@@ -288,7 +288,9 @@ def test_what_a_kill_left_of_a_publication_is_made_good(two: Desk) -> None:
     two.audit()
 
 
-@pytest.mark.parametrize("value", [b"", b"\xff", b"\x01", b"\xc0", b"\x91\x01", b"\x91\x92\x05\x05", b"\x91\x92\x01\x91\x05"])
+@pytest.mark.parametrize(
+    "value", [b"", b"\xff", b"\x01", b"\xc0", b"\x91\x01", b"\x91\x92\x05\x05", b"\x91\x92\x01\x91\x05"]
+)
 def test_damaged_shares_are_sent_again(value: bytes, two: Desk) -> None:
     size = two.sign()
     two.cosign(two.world.verifiers[0], size)
