@@ -22,7 +22,7 @@ from protocol.header import BatchHeader
 from protocol.manifest import Limits
 from protocol.search_config import SearchConfig
 from verification.faults import Rejected
-from verification.gates import GateResultInfo
+from verification.gate_state import GateResultInfo
 from verification.identities import BatchInfo
 from verification.setup import GameSetup, GateSeries, SelfplaySeries, gate_series, selfplay_series
 from verification.state import LogState

@@ -18,7 +18,7 @@ from verification.audit_release import network_file
 from verification.auditing import AuditFault, Folder
 from verification.faults import LogFault, Rejected
 from verification.gate import decide
-from verification.gates import GateResultInfo, GateState
+from verification.gate_state import GateResultInfo, GateState
 from verification.identities import BatchInfo
 from verification.releases import ReleaseInfo
 from verification.replay import Mismatch, name_mismatch

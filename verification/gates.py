@@ -4,11 +4,8 @@ Spec: `docs/spec/gate.md`. Invariants: pairs are given out in order and counted 
 counts once its result is accepted by a verifier and the replayed traces are opened; late results change nothing.
 """
 
-from dataclasses import dataclass, field
-
 from protocol.entries import Entry
 from protocol.gate import GateAssignment, GateRecord, GateResult
-from protocol.manifest import Manifest
 from protocol.root import COORDINATOR
 from protocol.verdict import Verdict
 from protocol.window import TrainRecord
@@ -16,81 +13,11 @@ from verification.beacons import Beacons
 from verification.cycles import Cycles
 from verification.faults import LogFault
 from verification.gate import Gate, GateDecision, cap_pairs, is_recount
+from verification.gate_state import GateResultInfo, GateState, Slot
 from verification.registry import Registry
-from verification.releases import ReleaseInfo, Releases
+from verification.releases import Releases
 from verification.roles import Change, Roles
-from verification.subjects import GateSubject, Subjects, require_drawn
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class GateResultInfo(GateSubject):
-    """A logged gate result."""
-
-    result: GateResult
-    assignment: GateAssignment
-
-
-@dataclass(slots=True)
-class Slot:
-    """A run of pairs: who has it now, since which log index, and its result."""
-
-    assignment: GateAssignment
-    index: int
-    result: GateResultInfo | None = None
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether its pairs count."""
-        return self.result is not None and self.result.is_accepted and self.result.is_complete
-
-    @property
-    def is_rejected(self) -> bool:
-        """Whether its result was refused."""
-        return self.result is not None and self.result.verdict is not None and not self.result.is_accepted
-
-
-@dataclass(slots=True)
-class GateState:
-    """The gate of one candidate."""
-
-    index: int
-    digest: bytes
-    train: TrainRecord
-    base: ReleaseInfo
-    manifest: Manifest
-    gate: Gate
-    slots: list[Slot] = field(default_factory=list)
-    by_assignment: dict[int, Slot] = field(default_factory=dict)
-    scores: list[int] = field(default_factory=list)
-    barred: set[bytes] = field(default_factory=set)
-    counted: int = 0
-    record: GateRecord | None = None
-    record_index: int | None = None
-
-    @property
-    def decision(self) -> GateDecision:
-        """What the counted prefix of pairs says so far."""
-        return self.gate.decision
-
-    @property
-    def assigned_pairs(self) -> int:
-        """How many pairs were given out."""
-        return sum(slot.assignment.pairs for slot in self.slots)
-
-    def count(self) -> None:
-        """Counts the complete slots that follow the counted prefix."""
-        while self.counted < len(self.slots) and self.slots[self.counted].is_complete:
-            result = self.slots[self.counted].result
-            for pair in result.result.pairs if result is not None else ():
-                self.scores.append(pair.score)
-                if self.gate.decision.passed is None:
-                    self.gate.add(pair.score)
-            self.counted += 1
-
-    def is_forced(self) -> bool:
-        """Whether the manifest releases this candidate whatever its pairs say ("release anyway each N steps")."""
-        every = self.manifest.gate.release_every_steps
-        return 0 < every <= self.train.steps - self.base.steps
+from verification.subjects import Subjects, require_drawn
 
 
 class Gates:

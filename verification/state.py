@@ -29,7 +29,8 @@ from verification.beacons import Beacons
 from verification.cycles import Cycles, TrainingInfo, WindowInfo
 from verification.epochs import Epochs
 from verification.faults import LogFault
-from verification.gates import GateResultInfo, Gates
+from verification.gate_state import GateResultInfo
+from verification.gates import Gates
 from verification.identities import BatchInfo
 from verification.registry import RegistrationInfo, Registry
 from verification.releases import ReleaseInfo, Releases

@@ -23,7 +23,7 @@ from protocol.seeds import work
 from protocol.verdict import ACCEPT, REJECT, TraceOpening, Verdict
 from verification.admission import check_batch, check_gate_result
 from verification.faults import Rejected
-from verification.gates import GateResultInfo
+from verification.gate_state import GateResultInfo
 from verification.identities import BatchInfo
 from verification.replay import collect, name_mismatch
 from verification.setup import gate_series, selfplay_job

@@ -12,7 +12,7 @@ from tests.verification import edits
 from tests.verification.test_state import refused
 from tests.verification.world import World, digest_of, small_manifest
 from verification.faults import LogFault, Rejected
-from verification.gates import GateResultInfo, GateState
+from verification.gate_state import GateResultInfo, GateState
 from verification.replay import Replayed
 from verification.subjects import GateSubject
 

@@ -51,7 +51,7 @@ from protocol.verdict import ACCEPT, REJECT, TraceOpening, Verdict
 from protocol.window import StatePoint, TrainRecord
 from verification.admission import check_batch, check_gate_result
 from verification.faults import Rejected
-from verification.gates import GateResultInfo
+from verification.gate_state import GateResultInfo
 from verification.identities import BatchInfo
 from verification.releases import ReleaseInfo, first_network
 from verification.replay import Replayed, collect, name_mismatch
