@@ -181,6 +181,14 @@ class Store:
         )
         return [Head(*row) for row in rows]
 
+    def heads_with(self, text: bytes, limit: int, most: int = 2**63 - 1) -> list[Head]:
+        """Up to `limit` heads of size `most` or less whose note contains `text`, largest first."""
+        rows = self._db.execute(
+            "SELECT size, root, note FROM heads WHERE size <= ? AND instr(note, ?) ORDER BY size DESC LIMIT ?",
+            (most, text, limit),
+        )
+        return [Head(*row) for row in rows]
+
     # ---- values
 
     def get(self, name: str) -> bytes | None:

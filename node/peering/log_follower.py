@@ -27,6 +27,7 @@ from protocol.errors import BadProof, ParseError, ProtocolError, WrongSigner
 from protocol.merkle import leaf_hash, node_hash, verify_consistency
 from protocol.root import COORDINATOR
 from protocol.seeds import log_origin, run_id
+from verification.witness import verify_head
 
 log = logging.getLogger("gonode.net")
 
@@ -116,22 +117,38 @@ class LogFollower:
                     nursery.start_soon(self._ask_head, peer, found)
         heads = sorted(found, key=lambda item: item[0].size, reverse=True)
         for head, peer in heads:
-            await self._take(head, peer)
+            if head is not self.newest:
+                await self._take(head, peer)
         return bool(heads)
+
+    async def cosigned(self) -> Head | None:
+        """The newest head that enough witnesses cosigned, as far as peers show one, with its entries here; else None."""
+        for peer in list(self._peers())[:_ASKED_AT_ONCE]:
+            try:
+                note, _ = await self._head_of(peer, "cosigned")
+                found = verify_head(SignedNote.parse(note), self._replica.run, self._replica.root)
+            except (CallRefused, ProtocolError, TransportError) as error:
+                log.debug("no cosigned head from %s: %s", short(peer), error)
+                continue
+            await self._take(Head(found.size, found.root_hash, note), peer)
+            if self._replica.size >= found.size:
+                return Head(found.size, found.root_hash, note)
+        return None
 
     # ---- heads
 
     async def _ask_head(self, peer: bytes, found: list[tuple[Head, bytes]]) -> None:
         try:
             note, _ = await self._head_of(peer)
-            head = self._verified(note)
+            is_known = self.newest is not None and note == self.newest.note
+            head = self.newest if is_known and self.newest is not None else self._verified(note)
         except (CallRefused, ProtocolError, TransportError) as error:
             log.debug("no head from %s: %s", short(peer), error)
         else:
             found.append((head, peer))
 
-    async def _head_of(self, peer: bytes) -> tuple[bytes, int]:
-        match await self._call(peer, {"op": "head"}, _HEAD_S):
+    async def _head_of(self, peer: bytes, op: str = "head") -> tuple[bytes, int]:
+        match await self._call(peer, {"op": op}, _HEAD_S):
             case {"checkpoint": bytes(note), "size": int(size), **rest} if not rest:
                 return note, size
         raise ParseError("The answer is not a log's head.")

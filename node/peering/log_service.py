@@ -1,7 +1,8 @@
 """Serves the log to peers from this node's own copy: `/gonode/log/1`.
 
-Spec: docs/spec/swarm.md ("Log exchange"). Calls answer with the newest head; with entries from an index on and
-the proof that the tree up to them is a prefix of a head's; the root that a smaller tree had. All are bounded.
+Spec: docs/spec/swarm.md ("Log exchange"). Calls answer with the newest head; with the newest one that enough witnesses
+cosigned; with entries from an index on and the proof that the tree up to them is a prefix of a head's; the root that a
+smaller tree had. All are bounded.
 """
 
 from collections.abc import Sequence
@@ -11,13 +12,17 @@ from node.disk.store import Store
 from node.peering.call import CallRefused, serve_calls
 from node.peering.transport import Transport
 from protocol import codec
+from protocol.checkpoint import SignedNote
 from protocol.entries import Entry
 from protocol.merkle import Tree
 from protocol.root import Root
+from verification.witness import WITNESS_PREFIX
 
 LOG_PROTOCOL: Final = "/gonode/log/1"
 MAX_ENTRIES: Final = 4096
 MAX_ENTRY_BYTES_TOGETHER: Final = 1 << 20
+
+_LOOK_AT: Final = 64
 
 
 class Replica(Protocol):
@@ -55,17 +60,25 @@ class LogService:
         match codec.decode(request, 256):
             case {"op": "head", **rest} if not rest:
                 return codec.encode(self._head())
+            case {"op": "cosigned", **rest} if not rest:
+                return codec.encode(self._cosigned())
             case {"op": "entries", "start": int(start), "limit": int(limit), "size": int(size), **rest} if not rest:
                 return codec.encode(self._entries(start, limit, size))
             case {"op": "prefix", "old": int(old), "new": int(new), **rest} if not rest:
                 return codec.encode(self._prefix(old, new))
-        raise CallRefused("This is not a request for a log's head, entries or prefix.")
+        raise CallRefused("This is not a request for a log's head, cosigned head, entries or prefix.")
 
     def _head(self) -> dict[str, codec.Value]:
         head = self._store.newest_head(self._replica.size)
         if head is None:
             raise CallRefused("There is no signed head here yet.")
         return {"checkpoint": head.note, "size": head.size}
+
+    def _cosigned(self) -> dict[str, codec.Value]:
+        for head in self._store.heads_with(WITNESS_PREFIX.encode(), _LOOK_AT, self._replica.size):
+            if len(SignedNote.parse(head.note).signatures) > self._replica.root.witness_threshold:
+                return {"checkpoint": head.note, "size": head.size}
+        raise CallRefused("No head that enough witnesses cosigned is here yet.")
 
     def _entries(self, start: int, limit: int, size: int) -> dict[str, codec.Value]:
         self._require(start, size)

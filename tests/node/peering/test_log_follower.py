@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -16,15 +16,16 @@ from node.peering.log_fork import ForkProof
 from node.peering.log_service import LOG_PROTOCOL, LogService
 from node.peering.memory_transport import MemoryNetwork, MemoryTransport
 from protocol import codec
-from protocol.checkpoint import Checkpoint
+from protocol.checkpoint import Checkpoint, SignedNote, cosign
 from protocol.entries import Entry, parse_entry
 from protocol.errors import BadProof, ProtocolError, WrongSigner
 from protocol.merkle import Tree
 from protocol.receipt import Tick
-from protocol.root import COORDINATOR, Role, Root
+from protocol.root import COORDINATOR, VERIFIER, Role, Root
 from protocol.seeds import log_origin, run_id
 from protocol.types import ZERO
 from tests.node.keys import secret
+from verification.witness import witness_name
 
 OWNER, PEN, OTHER = secret(100), secret(101), secret(102)
 FORBIDDEN = 666
@@ -124,6 +125,31 @@ async def test_follow_in_steps_and_from_any_peer(tmp_path: Path, autojump_clock:
         again = Rules()
         replay_log(again, first.store)
         assert again.tree.root() == first.replica.tree.root()
+
+
+async def test_the_newest_cosigned_head_is_found_below_newer_ones(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    witness = secret(7)
+    async with logs(tmp_path, 2) as (source, mine):
+        roles = (*source.replica.root.roles, Role(VERIFIER, witness.public, "witness"))
+        for log in (source, mine):
+            log.replica.root = replace(log.replica.root, roles=roles)
+        follower = mine.follower(tmp_path, source)
+        source.extend([*BEGINNING, tick(2)])
+        head = source.sign()
+        assert await follower.cosigned() is None
+        note = SignedNote.parse(head.note)
+        line = cosign(note.text, witness, witness_name(witness.public), 1)
+        cosigned = Head(head.size, head.root, note.with_signatures([line]).encode())
+        source.store.put_head(cosigned)
+        for number in range(3, 9):
+            source.extend([tick(number)])
+            source.sign()
+        await follower.sync_once()
+        assert mine.replica.size == 9
+        assert await follower.cosigned() == cosigned
+        assert mine.store.newest_head(3) == cosigned
 
 
 async def test_run_wakes_waiters(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
