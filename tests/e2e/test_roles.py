@@ -1,0 +1,125 @@
+"""Each role typed by hand: a run is founded, honest games are verified by another kernel, a cheat is caught and proved."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import TypeVar
+
+import pytest
+
+from native.network import Kernel
+from node.audits.proof_files import check_proof_file
+from node.disk.home import Home
+from protocol.admission import ACCEPTED, Admission
+from protocol.entries import parse_entry
+from protocol.header import BatchHeader
+from protocol.proof import Ban
+from protocol.record import Record
+from protocol.verdict import ACCEPT, REJECT, Verdict
+from tests.e2e.process import FAST, LOOPBACK, TINY, Running, gonode, log_of, running, wait_for
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True, slots=True)
+class Handmade:
+    """A coordinator and a verifier with the scalar kernel, started by their own commands."""
+
+    folder: Path
+    ticket: str
+    coordinator: Running
+    verifier: Running
+
+    def invite(self, name: str) -> Path:
+        """A file with a new invite."""
+        ended = gonode("invite", self.folder / "coordinator")
+        assert ended.status == 0
+        path = self.folder / f"{name}.invite"
+        path.write_text(ended.out, encoding="ascii")
+        return path
+
+    def joining(self, name: str, *more: object) -> tuple[object, ...]:
+        """The arguments of `gonode join` after its name."""
+        options = ("--dir", self.folder / name, "--invite", self.invite(name), "--listen", LOOPBACK, "--threads", 1)
+        return self.ticket, *options, "--name", name, "--json", *more
+
+    def logged(self, record: type[R]) -> list[R]:
+        """The records of this kind in the coordinator's log."""
+        entries = (parse_entry(entry).record for entry in log_of(self.folder / "coordinator"))
+        return [entry for entry in entries if isinstance(entry, record)]
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Handmade]:
+    folder = tmp_path_factory.mktemp("roles")
+    key = _request(folder)
+    founded = gonode("run", "init", folder / "coordinator", "--from", TINY, "--verifier", key)
+    assert founded.status == 0
+    assert "Run tiny, id " in founded.err
+    ticket = founded.out.strip()
+    assert ticket.startswith("gonode1")
+    verifying = ("verify", ticket, "--dir", folder / "verifier", "--listen", LOOPBACK, "--kernel", "scalar", "--json")
+    with (
+        running(folder / "coordinate", "coordinate", folder / "coordinator", "--json") as coordinator,
+        running(folder / "verify", *verifying, "--threads", 1) as verifier,
+    ):
+        coordinator.event("listening")
+        yield Handmade(folder, ticket, coordinator, verifier)
+
+
+def _request(folder: Path) -> str:
+    """A verifier's key; a ticket is needed to ask for it, so a first run is founded for nothing else."""
+    nobody = gonode("run", "init", folder / "asked", "--from", TINY)
+    ended = gonode("verify", nobody.out.strip(), "--dir", folder / "verifier", "--request")
+    assert ended.status == 0
+    assert len(bytes.fromhex(ended.out.strip())) == 32
+    return ended.out.strip()
+
+
+def test_a_cheat_is_banned_and_the_proof_holds(network: Handmade, tmp_path: Path) -> None:
+    with running(network.folder / "cheat", *network.joining("cheat"), module="tests.e2e.cheat") as cheat:
+        cheat.event("logged")
+        ban = network.coordinator.event("ban")
+        told = network.verifier.event("proof")
+    (entry,) = network.logged(Ban)
+    assert entry.subject.hex()[:8] in ban["text"]
+    assert [each.outcome for each in network.logged(Verdict)].count(REJECT) >= 1
+    file = Path(told["path"])
+    assert file.read_bytes() == entry.proof
+
+    shown = gonode("proof", "show", file)
+    assert shown.status == 0
+    assert f"signer    {entry.subject.hex()}" in shown.out
+    checked = gonode("proof", "check", file)
+    assert checked.status == 0, checked.out
+    assert checked.out.startswith(f"The proof holds. Contributor {entry.subject.hex()[:16]} signed")
+    start = time.process_time()
+    assert check_proof_file(file, None, None, Kernel.SCALAR)[0]
+    assert time.process_time() - start < 1
+
+    rng = Random(1)
+    damaged = tmp_path / "damaged"
+    for _ in range(3):
+        data = bytearray(entry.proof)
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        damaged.write_bytes(data)
+        ended = gonode("proof", "check", damaged)
+        assert ended.status in (1, 2)
+        assert len((ended.out + ended.err).splitlines()) == 1
+    assert network.coordinator.process.poll() is None
+    assert not list(Home(network.folder / "coordinator").proofs.glob("*"))
+
+
+def test_games_of_the_fast_kernel_are_verified_by_the_scalar_one(network: Handmade) -> None:
+    with running(network.folder / "join", "join", *network.joining("honest", "--kernel", FAST)) as contributor:
+        contributor.event("logged")
+        wait_for(lambda: network.logged(Admission), "an admission")
+        contributor.interrupt()
+        assert contributor.ended().status == 0
+    headers = {header.digest(): header for header in network.logged(BatchHeader)}
+    verdicts = wait_for(lambda: [each for each in network.logged(Verdict) if each.drawn], "a verdict")
+    assert all(each.outcome == ACCEPT for each in verdicts)
+    assert {header.kernel for header in headers.values()} == {FAST}
+    assert network.logged(Admission)[0].decisions[0].outcome == ACCEPTED
