@@ -43,8 +43,9 @@ async def open_member(
     listen: str = "/ip4/0.0.0.0/tcp/0",
     clock: Callable[[], float] = time.time,
     seed: bytes | None = None,
+    await_log: bool = True,
 ) -> AsyncIterator[Member]:
-    """A member that follows the log from its peers."""
+    """A member that follows the log from its peers; with `await_log` it is given once it has root and manifest."""
     rng = Random(seed or os.urandom(16))
     with locked(home.directory), Store(home.database) as store:
         state = LogState(ticket.run)
@@ -76,7 +77,8 @@ async def open_member(
                 events(
                     "connecting", f"Looking for the run {ticket.run.hex()[:16]} at {len(ticket.addresses)} addresses."
                 )
-            await member.until_size(2)
+            if await_log:
+                await member.until_size(2)
             yield member
             nursery.cancel_scope.cancel()
 

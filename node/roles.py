@@ -4,10 +4,11 @@ What a role is made of is said here and nowhere else; the simulation puts the sa
 """
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import trio
 
@@ -46,8 +47,33 @@ async def _member(options: RoleOptions, events: EventPrinter, secret: SecretKey)
 
     ticket = read_ticket(options.ticket)
     options.home.store_ticket(ticket)
-    async with open_member(options.home, ticket, secret, open_libp2p, events, options.listen) as member:
+    async with open_member(
+        options.home, ticket, secret, open_libp2p, events, options.listen, await_log=False
+    ) as member:
         yield member
+
+
+async def _live(
+    options: RoleOptions,
+    events: EventPrinter,
+    member: Member,
+    role: Contributor | Verifier,
+    status: Callable[[], dict[str, Any]],
+) -> int:
+    """Runs a role once the log begins, and answers commands from now on; a drain before the log ends the node."""
+    looking = trio.CancelScope()
+
+    def drain() -> None:
+        looking.cancel()
+        role.drain()
+
+    async def run() -> None:
+        with looking:
+            await member.until_size(2)
+        if member.state.size >= 2:
+            await role.run()
+
+    return await Lifetime(options.home, events, drain, status).run(run)
 
 
 def run_contributor(options: RoleOptions, invite: Path | None, name: str | None) -> int:
@@ -64,13 +90,11 @@ def run_contributor(options: RoleOptions, invite: Path | None, name: str | None)
         ):
             own_name = name or f"node-{secret.public.hex()[:8]}"
             role = Contributor(member, secret, engine, options.kernel, options.threads, invitation, own_name)
-            lifetime = Lifetime(
-                options.home,
-                events,
-                role.drain,
-                lambda: status_of(member, "contributor", secret.public, role.outbox, played=role.games),
-            )
-            return await lifetime.run(role.run)
+
+            def status() -> dict[str, Any]:
+                return status_of(member, "contributor", secret.public, role.outbox, played=role.games)
+
+            return await _live(options, events, member, role, status)
 
     return trio.run(main)
 
@@ -85,15 +109,12 @@ def run_verifier(options: RoleOptions) -> int:
     async def main() -> int:
         async with _member(options, events, host) as member, open_engine(options.kernel, options.threads) as engine:
             role = Verifier(member, secret, engine)
-            lifetime = Lifetime(
-                options.home,
-                events,
-                role.drain,
-                lambda: status_of(
-                    member, "verifier", secret.public, role.outbox, verdicts=role.verdicts, replayed_plies=role.plies
-                ),
-            )
-            return await lifetime.run(role.run)
+
+            def status() -> dict[str, Any]:
+                more = {"verdicts": role.verdicts, "replayed_plies": role.plies}
+                return status_of(member, "verifier", secret.public, role.outbox, **more)
+
+            return await _live(options, events, member, role, status)
 
     return trio.run(main)
 

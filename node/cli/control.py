@@ -75,5 +75,5 @@ def _lines(answer: dict[str, Any]) -> list[str]:
         elif isinstance(value, list):
             lines.append(f"{name}: {len(value)}")
         elif not isinstance(value, dict):
-            lines.append(f"{name}: {value}")
+            lines.append(f"{name}: {'-' if value is None else value}")
     return lines
