@@ -3,12 +3,16 @@
 Spec: `docs/spec/registration.md`.
 """
 
+import trio
+
 from node.member import Member
 from node.peering.call import CallRefused
 from node.peering.post import Post
 from node.peering.transport import TransportError
 from protocol.ed25519 import SecretKey
 from protocol.registration import Registration
+
+SEEN_WITHIN_S = 10.0
 
 
 class RegistrationRefused(Exception):
@@ -38,11 +42,20 @@ async def register(member: Member, secret: SecretKey, invite: bytes, name: str) 
             posted = await member.post(Post(record.seal(secret).encode(), b""))
             await member.until_size(posted.index + 1)
         except CallRefused as refusal:
+            with trio.move_on_after(SEEN_WITHIN_S):  # an earlier post may be logged although its answer was lost
+                await member.until(lambda: member.state.registry.find(secret.public))
             if member.state.registry.find(secret.public) is None:
                 raise RegistrationRefused(f"The coordinator does not register this key: {refusal}") from None
         except TransportError as error:
             member.events("waiting", f"Cannot register yet: {error} Next try in {retry_s:.0f} s.")
             is_back = await member.coordinator_back_within(member.jitter(retry_s))
             retry_s = 1.0 if is_back else min(300.0, retry_s * 1.6)
-    await member.until(lambda: member.state.join_nonce(secret.public))
+    await member.until(lambda: True if _is_witnessed(member, secret.public) else None)
     member.events("registered", f"Joined run {member.state.manifest.name} as {name} ({secret.public.hex()[:8]}).")
+
+
+def _is_witnessed(member: Member, peer: bytes) -> bool:
+    """Whether the registration of `peer` and the share set of its beacon are under a cosigned head."""
+    registration = member.state.registry.find(peer)
+    shares = None if registration is None else member.state.beacons.find(registration.index)
+    return shares is not None and shares.set_index < member.cosigned_size
