@@ -35,6 +35,7 @@ _HEAD_S: Final = 5.0
 _ENTRIES_S: Final = 20.0
 _APPLIED_AT_ONCE: Final = 64
 _ASKED_AT_ONCE: Final = 4
+_MOST_HEADS: Final = 1_000_000
 _MOST_WAIT_S: Final = 10.0
 
 OnEntry = Callable[[int, Entry], None]
@@ -56,7 +57,8 @@ class LogRefused(LogUnbelievable):
 class LogFollower:
     """Keeps `replica` and `store` in step with the run's log.
 
-    `peers()` gives the connected peers to ask, best first; `directory` is where fork proofs are kept.
+    `peers()` gives the connected peers to ask, best first; `directory` is where fork proofs are kept. Entries below
+    `cosigned_size` are under a head that enough witnesses cosigned; `on_cosigned()` is told when it grows.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class LogFollower:
         *,
         poll_s: float = 1.0,
         on_entry: OnEntry | None = None,
+        on_cosigned: Callable[[], None] = lambda: None,
     ) -> None:
         self.newest: Head | None = store.newest_head(replica.size)
         self._transport = transport
@@ -78,14 +81,17 @@ class LogFollower:
         self._directory = directory
         self._poll_s = poll_s
         self._on_entry = on_entry
+        self._on_cosigned = on_cosigned
         self._hinted = trio.Event()
         self._grown = trio.Event()
+        self.cosigned_size = self._stored_cosigned_size()
 
     async def run(self) -> None:
         """Follows until cancelled; raises LogForked or LogRefused when the log is not to be believed any more."""
         wait_s = self._poll_s
         while True:
             reached = await self.sync_once()
+            await self.cosigned()
             wait_s = self._poll_s if reached else min(2 * wait_s, _MOST_WAIT_S)
             with trio.move_on_after(wait_s):
                 await self._hinted.wait()
@@ -132,16 +138,32 @@ class LogFollower:
                 continue
             await self._take(Head(found.size, found.root_hash, note), peer)
             if self._replica.size >= found.size:
+                if found.size > self.cosigned_size:
+                    self.cosigned_size = found.size
+                    self._on_cosigned()
                 return Head(found.size, found.root_hash, note)
         return None
+
+    def _stored_cosigned_size(self) -> int:
+        """The size of the newest stored head that enough witnesses cosigned; 0 without one."""
+        if self._replica.size < 2:
+            return 0
+        for head in reversed(self._store.heads(limit=_MOST_HEADS)):
+            if head.size <= self._replica.size:
+                try:
+                    verify_head(SignedNote.parse(head.note), self._replica.run, self._replica.root)
+                except ProtocolError:
+                    continue
+                return head.size
+        return 0
 
     # ---- heads
 
     async def _ask_head(self, peer: bytes, found: list[tuple[Head, bytes]]) -> None:
         try:
             note, _ = await self._head_of(peer)
-            is_known = self.newest is not None and note == self.newest.note
-            head = self.newest if is_known and self.newest is not None else self._verified(note)
+            known = self.newest
+            head = known if known is not None and note == known.note else self._verified(note)
         except (CallRefused, ProtocolError, TransportError) as error:
             log.debug("no head from %s: %s", short(peer), error)
         else:
