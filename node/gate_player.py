@@ -53,7 +53,8 @@ class GatePlayer:
     def _open_assignment(self) -> tuple[int, GateAssignment] | None:
         for index, assignment in self._member.state.gate_assignments(self._secret.public):
             is_new = self._member.store.get(f"gate/{index}") is None
-            if is_new and self._member.state.beacon(assignment.candidate) is not None:
+            is_witnessed = assignment.candidate < self._member.cosigned_size
+            if is_new and is_witnessed and self._member.state.beacon(assignment.candidate) is not None:
                 return index, assignment
         return None
 

@@ -64,7 +64,14 @@ async def open_member(
                 member.wake()
 
             follower = LogFollower(
-                transport, state, store, reach.peers, home.directory, poll_s=POLL_S, on_entry=entered
+                transport,
+                state,
+                store,
+                reach.peers,
+                home.directory,
+                poll_s=POLL_S,
+                on_entry=entered,
+                on_cosigned=member.wake,
             )
             member.follower = follower
             gossip = open_gossip(member, secret, follower.hint)

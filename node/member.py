@@ -113,6 +113,16 @@ class Member:
         """The newest head that this node knows to be signed by the coordinator."""
         return self.store.newest_head() if self.follower is None else self.follower.newest
 
+    @property
+    def cosigned_size(self) -> int:
+        """Entries below this index are witnessed, so what they say may be acted on; the coordinator's own all are."""
+        return self.state.size if self.follower is None else self.follower.cosigned_size
+
+    @property
+    def releases(self) -> tuple[ReleaseInfo, ...]:
+        """Release 0 and those whose entry enough witnesses cosigned, oldest first."""
+        return tuple(each for each in self.state.releases.all if each.number == 0 or each.index < self.cosigned_size)
+
     def jitter(self, seconds: float) -> float:
         """`seconds` give or take a quarter."""
         return seconds * self.rng.uniform(0.75, 1.25)

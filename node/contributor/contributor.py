@@ -1,8 +1,8 @@
 """The contributor: plays the games that its seeds give, signs them as batches, keeps each until its receipt.
 
 Spec: `docs/spec/batch.md`, `docs/spec/registration.md`. Invariants: a finished game is on disk before the next thing
-happens; counters are contiguous; a batch leaves the outbox only with a receipt or a refusal that names why; gate games
-come first.
+happens; counters are contiguous; only releases that enough witnesses cosigned are played; a batch leaves the outbox only
+with a receipt or a refusal that names why; gate games come first.
 """
 
 import trio
@@ -71,8 +71,8 @@ class Contributor:
     async def _play(self) -> None:
         member = self._member
         while not self._draining.is_set():
-            release = member.state.release
-            self._close_old_series(release)
+            release = member.releases[-1]
+            self._close_old_series()
             try:
                 player = await member.player_of(release)
             except (NetworkFault, TransportError) as error:
@@ -82,11 +82,11 @@ class Contributor:
             else:
                 await self._play_release(release, player)
 
-    def _close_old_series(self, release: ReleaseInfo) -> None:
-        """Sends the final batch of the release before this one, should a kill have kept it from being made."""
-        previous = self._member.state.previous_release
-        if previous is not None and previous.id != release.id and self._member.store.games(previous.id):
-            self._pack(previous, final=True)
+    def _close_old_series(self) -> None:
+        """Sends the final batch of the release before the newest, should a kill have kept it from being made."""
+        for previous in self._member.releases[-2:-1]:
+            if self._member.store.games(previous.id):
+                self._pack(previous, final=True)
 
     async def _play_release(self, release: ReleaseInfo, player: Player) -> None:
         """Plays under one release until another is there; then closes the series with a final batch."""
@@ -102,13 +102,13 @@ class Contributor:
         member.events("playing", f"Playing with release {release.name}.", release=release.name, counter=first)
         async with trio.open_nursery() as games:
             counter = first
-            while not self._draining.is_set() and member.state.release.id == release.id:
+            while not self._draining.is_set() and member.releases[-1].id == release.id:
                 if counter not in kept:
                     await slots.acquire()
-                    if member.state.release.id == release.id and not self._draining.is_set():
+                    if member.releases[-1].id == release.id and not self._draining.is_set():
                         games.start_soon(self._play_one, release, player, counter, slots)
                 counter += 1
-        if member.state.release.id != release.id:
+        if member.releases[-1].id != release.id:
             self._pack(release, final=True)
 
     async def _play_one(self, release: ReleaseInfo, player: Player, counter: int, slots: trio.Semaphore) -> None:
