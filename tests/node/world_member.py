@@ -25,10 +25,15 @@ class WorldMember:
         self.posts = 0
         self.said: list[str] = []
         self.before_post: Callable[[], None] = lambda: None
+        self.is_witnessed = True
 
     @property
     def state(self) -> LogState:
         return self.world.state
+
+    @property
+    def cosigned_size(self) -> int:
+        return self.state.size if self.is_witnessed else 0
 
     def newest_head(self) -> Head | None:
         return Head(self.state.size, self.state.tree.root(), self.world.note())

@@ -52,6 +52,19 @@ async def test_a_key_registers_once_and_waits_for_its_nonce(
     assert (member.posts, member.said) == (1, ["registered"] * 2), "a registered key needs no invite"
 
 
+async def test_nothing_is_believed_before_it_is_cosigned(
+    member: WorldMember, autojump_clock: trio.testing.MockClock
+) -> None:
+    member.is_witnessed = False
+    with trio.move_on_after(60):
+        await entered(member, member.world.invite("a"))
+    assert member.state.join_nonce(KEY.public) is not None
+    assert member.said == []
+    member.is_witnessed = True
+    await entered(member, b"")
+    assert member.said == ["registered"]
+
+
 async def test_without_an_invite(member: WorldMember) -> None:
     with pytest.raises(RegistrationRefused, match="no invite was given"):
         await register(member, KEY, b"", "ada")  # type: ignore[arg-type]
