@@ -60,13 +60,28 @@ class Contributor:
 
     async def run(self) -> None:
         """Registers if need be and plays until drained."""
-        await register(self._member, self._secret, self._invite, self._name)
+        if not await self._register():
+            return
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.outbox.run)
             nursery.start_soon(self._gate.run)
             await self._play()
             await self.outbox.until_empty()
             nursery.cancel_scope.cancel()
+
+    async def _register(self) -> bool:
+        """Registers; False when a drain came first."""
+        async with trio.open_nursery() as nursery:
+
+            async def give_up() -> None:
+                await self._draining.wait()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(give_up)
+            await register(self._member, self._secret, self._invite, self._name)
+            nursery.cancel_scope.cancel()
+            return True
+        return False
 
     async def _play(self) -> None:
         member = self._member
