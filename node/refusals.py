@@ -5,6 +5,7 @@ import sqlite3
 from native.errors import EngineError
 from node.audits.folder_audit import AuditInputError
 from node.audits.proof_files import ProofFileError
+from node.contributor.contributor import Expelled
 from node.contributor.registrar import RegistrationRefused
 from node.control import ControlError
 from node.disk.home import HomeError
@@ -29,6 +30,7 @@ REFUSALS: tuple[type[BaseException], ...] = (
     CannotListen,
     DirectoryInUse,
     EngineError,
+    Expelled,
     FoundingError,
     HomeError,
     InviteError,

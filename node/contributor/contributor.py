@@ -17,6 +17,7 @@ from node.member import Member
 from node.networks import NetworkFault
 from node.outbox import BATCH, Outbox
 from node.peering.transport import TransportError
+from protocol.admission import REJECTED
 from protocol.batch import batch_root, encode_batch, parse_batch
 from protocol.compress import compress
 from protocol.ed25519 import SecretKey
@@ -25,6 +26,10 @@ from verification.releases import ReleaseInfo
 from verification.setup import selfplay_job
 
 AGAIN_S = 5.0
+
+
+class Expelled(Exception):
+    """One sentence: why the run takes nothing more from this key."""
 
 
 class Contributor:
@@ -59,12 +64,13 @@ class Contributor:
         self._member.wake()
 
     async def run(self) -> None:
-        """Registers if need be and plays until drained."""
+        """Registers if need be and plays until drained; raises RegistrationRefused, Expelled."""
         if not await self._register():
             return
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.outbox.run)
             nursery.start_soon(self._gate.run)
+            nursery.start_soon(self._watch_standing)
             await self._play()
             await self.outbox.until_empty()
             nursery.cancel_scope.cancel()
@@ -83,11 +89,21 @@ class Contributor:
             return True
         return False
 
+    async def _watch_standing(self) -> None:
+        """Ends this node once a rejection or a ban makes all of its work vain."""
+        state, key = self._member.state, self._secret.public
+        await self._member.until(lambda: True if state.batches.is_out(key) else None)
+        reasons = (
+            batch.decision.reason
+            for batch in state.batches.all
+            if batch.header.peer == key and batch.decision is not None and batch.decision.outcome == REJECTED
+        )
+        raise Expelled(f"This run takes nothing more from this key: {next(reasons, 'it is banned')}")
+
     async def _play(self) -> None:
         member = self._member
         while not self._draining.is_set():
-            release = member.releases[-1]
-            self._close_old_series()
+            release = self._release_to_play()
             try:
                 player = await member.player_of(release)
             except (NetworkFault, TransportError) as error:
@@ -97,14 +113,20 @@ class Contributor:
             else:
                 await self._play_release(release, player)
 
-    def _close_old_series(self) -> None:
-        """Sends the final batch of the release before the newest, should a kill have kept it from being made."""
-        for previous in self._member.releases[-2:-1]:
-            if self._member.store.games(previous.id):
-                self._pack(previous, final=True)
+    def _release_to_play(self) -> ReleaseInfo:
+        """The newest release; first the one before, while games of it that a kill kept from their batch can be sent."""
+        member = self._member
+        for previous in member.releases[-2:-1]:
+            is_open = member.state.releases.is_live(previous, member.state.size)
+            if is_open and not member.store.series(previous.id).ended and member.store.games(previous.id):
+                return previous
+        return member.releases[-1]
 
     async def _play_release(self, release: ReleaseInfo, player: Player) -> None:
-        """Plays under one release until another is there; then closes the series with a final batch."""
+        """Plays under one release until another is there; then closes the series with a final batch.
+
+        Games that a kill cut off are played before kept ones with later counters, also when the release is not the newest.
+        """
         member = self._member
         key = self._secret.public
         series = member.store.series(release.id)
@@ -112,18 +134,25 @@ class Contributor:
         if first > series.counter:
             member.store.put_series(Series(release.id, first, series.ended))
         kept = {counter for counter, _ in member.store.games(release.id)}
+        last_kept = max(kept, default=-1)
+
+        def is_wanted(counter: int) -> bool:
+            is_newest = member.releases[-1].id == release.id
+            return not self._draining.is_set() and (is_newest or counter < last_kept)
+
         self._pack(release, final=False)
         slots = trio.Semaphore(self._in_flight)
         member.events("playing", f"Playing with release {release.name}.", release=release.name, counter=first)
         async with trio.open_nursery() as games:
             counter = first
-            while not self._draining.is_set() and member.releases[-1].id == release.id:
+            while is_wanted(counter):
                 if counter not in kept:
                     await slots.acquire()
-                    if member.releases[-1].id == release.id and not self._draining.is_set():
-                        games.start_soon(self._play_one, release, player, counter, slots)
+                    if not is_wanted(counter):
+                        break
+                    games.start_soon(self._play_one, release, player, counter, slots)
                 counter += 1
-        if member.releases[-1].id != release.id:
+        if member.releases[-1].id != release.id and counter >= last_kept:
             self._pack(release, final=True)
 
     async def _play_one(self, release: ReleaseInfo, player: Player, counter: int, slots: trio.Semaphore) -> None:
