@@ -179,13 +179,14 @@ def kill(pid: int) -> None:
 
 
 def query(home: Path, text: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-    """Rows of a node's store, which may be in use."""
+    """Rows of a node's store, which may be in use; none before the store is made."""
     path = home / "node.db"
     if not path.exists():
         return []
     database = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)
     try:
-        return database.execute(text, values).fetchall()
+        is_made = database.execute("PRAGMA user_version").fetchone() != (0,)
+        return database.execute(text, values).fetchall() if is_made else []
     finally:
         database.close()
 
