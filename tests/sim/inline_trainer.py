@@ -1,0 +1,43 @@
+"""A trainer for simulations: takes virtual seconds and draws its network from the job's seed; same job, same bytes."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import trio
+
+from native.network import Network
+from node.coordinator.trainer_process import Report
+from protocol.manifest import Manifest
+
+TRAIN_S = 10.0
+STEPS = 100
+
+
+async def train(job_file: Path, report: Report) -> None:
+    """See `node.coordinator.trainer_process.Train`."""
+    job = json.loads(job_file.read_bytes())
+    out = Path(job["out"])
+    spec = Manifest.parse(Path(job["manifest"]).read_bytes()).network
+    step = job["parent_step"] + STEPS
+    for part in range(5):
+        await trio.sleep(TRAIN_S / 5)
+        await report({"event": "progress", "step": job["parent_step"] + part * STEPS // 5})
+    batches = "".join(batch["header_digest"] for batch in job["batches"])
+    state = sha256(f"{job['seed']} {job['parent_state'] is None} {step} {batches}".encode()).digest()
+    (out / "network.bin").write_bytes(Network.first(state, spec.blocks, spec.channels))
+    (out / "weights.bin").write_bytes(b"weights " + state)
+    (out / f"train_state-{step:010d}.bin").write_bytes(state)
+    result = {
+        "step": step,
+        "samples": 64 * STEPS,
+        "state": {"path": f"train_state-{step:010d}.bin", "digest": state.hex()},
+        "states": [{"step": step, "digest": state.hex()}],
+        "network": {"path": "network.bin"},
+        "weights": {"path": "weights.bin"},
+        "torch": "2.13.0",
+        "threads": 1,
+        "capability": "simulated",
+        "held_out_losses": {"policy": 1.0},
+    }
+    (out / "result.json").write_text(json.dumps(result))

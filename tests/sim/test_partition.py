@@ -1,0 +1,47 @@
+"""Bad networks: frames that come late or again, streams that break, and a coordinator that is away for hours."""
+
+from pathlib import Path
+
+import pytest
+import trio
+
+from tests.sim.ledger import holdings
+from tests.sim.manifests import sim_manifest
+from tests.sim.simulation import Simulation, simulated, virtually
+
+HOUR_S = 3600.0
+
+
+async def cut_off(folder: Path, hours: float) -> Simulation:
+    """The coordinator alone for hours, in a network that also loses, delays and cuts; then everybody together again."""
+    manifest = sim_manifest(tick_s=120, timeout_entries=40)
+    async with simulated(
+        folder, manifest, "cut off", game_s=60.0, loss=0.05, delay_s=0.05, jitter_s=0.2, cut=0.002
+    ) as sim:
+        sim.start()
+        await sim.until(lambda: sim.coordinator.member and len(sim.state.batches.all) > 4)
+        before = sim.state.size
+        sim.network.partition([sim.coordinator.host.public])
+        await trio.sleep(hours * HOUR_S)
+
+        # Alone, the coordinator logs ticks and what it had; the others play on and keep what they finish.
+        assert {record.NAME for record in sim.entries(before + 30)} <= {"tick", "share-set", "gate-assignment"}
+        held = {node.name: holdings(node) for node in sim.contributors}
+        assert all(len(each.games) > 40 * hours for each in held.values())
+        assert all(len(each.entries) > 20 * hours for each in held.values())
+        sim.note()
+
+        sim.network.heal()
+        await sim.until(lambda: all(not holdings(node).entries for node in sim.contributors), HOUR_S / 2)
+        await sim.finish()
+        sim.settle()
+        return sim
+
+
+@pytest.mark.parametrize("hours", [0.5, pytest.param(4.0, marks=pytest.mark.soak)])
+def test_the_coordinator_is_away_for_hours(tmp_path: Path, hours: float) -> None:
+    sim = virtually(cut_off, tmp_path, hours)
+    assert {event.values["kind"] for event in sim.said("refused")} <= {"gate-result"}
+    logged = [batch for batch in sim.state.batches.all if batch.index > sim.state.batches.all[3].index]
+    assert len(logged) > 40 * hours
+    assert all(batch.is_accepted_batch for batch in logged)
