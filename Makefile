@@ -18,7 +18,7 @@ BENCHMARKS := $(filter-out __init__,$(basename $(notdir $(wildcard benchmarks/[a
 .NOTPARALLEL:
 
 help:
-	@echo "make demo                run a whole network on this machine until two releases passed their gates, then audit it"
+	@echo "make demo                run a whole network on this machine for eight minutes, or up to twelve until two releases passed their gates; then audit it"
 	@echo "make test                build and run all tests (Python, C under the sanitizers)"
 	@echo "make check               format, lint, types, import rules, links of the documentation"
 	@echo "make bench               run each benchmark in its quick form"
@@ -27,7 +27,7 @@ help:
 	@echo "make clean               remove what was built (.venv and build); the demo's folder is kept"
 
 demo: $(VENV)/.built
-	$(VENV)/bin/gonode local --run runs/demo.toml --dir demo
+	$(VENV)/bin/gonode local --run runs/demo.toml --dir demo --at-least-minutes 8
 
 test: pytest ctest
 
