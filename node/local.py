@@ -30,6 +30,7 @@ CONTRIBUTOR_NICE = "10"
 START_WITHIN_S = 60
 DRAIN_WITHIN_S = 60
 STOP_WITHIN_S = 15
+ASK_AGAIN_S = 0.5
 
 
 BAD_INPUT = 2
@@ -162,7 +163,8 @@ class LocalNetwork:
             if child.restarts:
                 self._log("restart", f"{child.name} ended; started again (time {child.restarts}). {child.last}")
                 await trio.sleep(min(30, 2**child.restarts / 2))
-            await self._run_once(child)
+            if not child.ended:
+                await self._run_once(child)
 
     async def _run_once(self, child: Child) -> None:
         environment = {**os.environ, SUPERVISOR_VARIABLE: str(os.getpid()), "OMP_NUM_THREADS": "1"}
@@ -228,13 +230,23 @@ class LocalNetwork:
     async def _drain_group(self, group: list[Child]) -> None:
         for child in group:
             child.ended = True
-            await self._ask_to_drain(child)
         with trio.move_on_after(DRAIN_WITHIN_S) as scope:
-            for child in group:
-                if child.process is not None:
-                    await child.process.wait()
+            async with trio.open_nursery() as nursery:
+                for child in group:
+                    nursery.start_soon(self._drain_child, child)
         if scope.cancelled_caught:
             self._log("drain", f"Not drained within {DRAIN_WITHIN_S} s: {', '.join(c.name for c in group)}.")
+
+    async def _drain_child(self, child: Child) -> None:
+        """Asks until the node, which may be starting only now, has heard; returns when it has ended."""
+        process = child.process
+        while process is not None and process.returncode is None:
+            try:
+                await trio.to_thread.run_sync(ask, child.home.control, "drain")
+            except ControlError:
+                await trio.sleep(ASK_AGAIN_S)
+            else:
+                await process.wait()
 
     async def _ask_to_drain(self, child: Child) -> None:
         try:
