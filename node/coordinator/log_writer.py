@@ -116,6 +116,9 @@ class LogWriter:
         part = Share.open(share, witness)
         if (part.run, part.size, part.root_hash) != (self._state.run, size, opened.head.root_hash):
             raise BadProof("The share is not for this head.")
+        epoch = self._state.epochs.at(witness, size)
+        if epoch is None or part.epoch != epoch.epoch:
+            raise BadProof("The share is not made under the witness's epoch in that tree.")
         opened.note = note
         opened.shares[witness] = share.encode()
         if len(note.signatures) > self._state.root.witness_threshold:
@@ -144,11 +147,13 @@ class LogWriter:
                     del self._open[opened.head.size]
 
     def _log_shares(self, opened: OpenHead) -> None:
-        shares = tuple(opened.shares[key] for key in sorted(opened.shares))
-        share_set = ShareSet(
-            self._state.run, opened.head.size, opened.head.root_hash, self._state.beacons.covered, shares
-        )
-        self.append(share_set.seal(self._secret))
+        verifiers = {role.key for role in self._state.verifiers(self._state.size)}  # without those revoked since
+        shares = tuple(opened.shares[key] for key in sorted(opened.shares.keys() & verifiers))
+        if shares:
+            share_set = ShareSet(
+                self._state.run, opened.head.size, opened.head.root_hash, self._state.beacons.covered, shares
+            )
+            self.append(share_set.seal(self._secret))
         del self._open[opened.head.size]
         self._save_shares()
 

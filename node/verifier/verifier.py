@@ -106,10 +106,11 @@ class Verifier:
         ]
 
     def _answered(self, kind: str, key: bytes, index: int | None) -> None:
-        """A verdict that is logged is not given again while this node's own copy of the log has not come so far."""
-        if kind == VERDICT and index is not None:
-            self._logged = {digest: at for digest, at in self._logged.items() if at >= self._member.state.size}
-            self._logged[key] = index
+        """A verdict is not given again while this node's own copy of the log does not show why it was logged or refused."""
+        if kind == VERDICT:
+            size = self._member.state.size
+            self._logged = {digest: at for digest, at in self._logged.items() if at >= size}
+            self._logged[key] = size if index is None else index
 
     def _is_idle(self) -> bool:
         """Whether nothing is being judged and no batch waits for a verdict, nor for the beacon that it needs first."""
