@@ -97,8 +97,8 @@ static void put_body(writer *w, int32_t blocks, int32_t c) {
   put_u8_conv(w, c, k); /* pool_conv */
   put_u8_conv(w, c, k); /* policy_conv */
   put_pool(w, 2 * k, k);
-  put_logit(w, k, 623);   /* policy_point */
-  put_logit(w, 2 * k, 4); /* policy_pass */
+  put_logit(w, k, 62);    /* policy_point */
+  put_logit(w, 2 * k, 1); /* policy_pass */
   put_u8_conv(w, c, k);   /* value_conv */
   put_layer(w, 3 * k, h, scaled(2004, 256, 0, 3 * k));
   put_logit(w, h, 62);    /* value */

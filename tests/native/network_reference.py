@@ -269,7 +269,8 @@ def first_network(digest: bytes, shape: Architecture) -> NetworkFile:
         return HiddenLayer(inputs, outputs, weights(inputs * outputs), (0,) * outputs, (s,) * outputs, (m,) * outputs)
 
     def logit_layer(inputs: int, is_pooled: bool, name: str) -> LogitLayer:
-        factor = {"policy_pass": 4, "value": 62, "score_mean": 125, "score_spread": 125}.get(name, 623)
+        small = {"policy_point": 62, "policy_pass": 1, "value": 62, "score_mean": 125, "score_spread": 125}
+        factor = small.get(name, 623)
         m, s = scaled(factor, 16384, inputs, 1)
         return LogitLayer(inputs, is_pooled, weights(inputs), 0, m, s)
 
