@@ -135,10 +135,15 @@ def games_of(header: BatchHeader, blobs: BlobStore) -> Iterator[tuple[Game, byte
 
 
 def is_due(entry: bytes, state: LogState) -> bool:
-    """Whether an entry that a node had to send must be in the log: gate results and what is said of them may be late."""
+    """Whether an entry that a node had to send must be in the log.
+
+    Gate results and what is said of them may be late, and another verifier may have taken over.
+    """
     record = parse_entry(entry).record
     if isinstance(record, Verdict | TraceOpening):
-        return isinstance(state.subjects.by_digest.get(record.subject), BatchInfo)
+        subject = state.subjects.by_digest.get(record.subject)
+        is_taken = subject is not None and subject.verdict is not None and subject.verdict.verifier != record.verifier
+        return isinstance(subject, BatchInfo) and not is_taken
     return isinstance(record, BatchHeader)
 
 
