@@ -225,6 +225,14 @@ def test_every_receipt_is_kept_and_true(story: Story, name: str) -> None:
         verify_inclusion(leaf_hash(entry), receipt.index, receipt.size, receipt.path, roots.root(receipt.size))
 
 
+def test_a_network_that_has_its_release_ends_in_order_at_once(story: Story) -> None:
+    ended = gonode(*local(story.directory))
+    assert ended.status == 0
+    assert "drained" not in ended.err
+    assert "does not answer" not in ended.err
+    assert all(query(story.home(name), "SELECT * FROM outbox") == [] for name in MEMBERS)
+
+
 def played(home: Path) -> list[list[int]]:
     """The counters of the games that a contributor said it finished, for each release that it played."""
     games: dict[str, list[int]] = {}
