@@ -209,7 +209,8 @@ class Simulation:
     def note(self) -> None:
         """Has the ledger read all disks."""
         for node in self.nodes.values():
-            self.ledger.note(node)
+            if node.home.database.exists():
+                self.ledger.note(node)
 
     def entries(self, start: int = 0) -> list[Record]:
         """What the coordinator logged from `start` on."""
@@ -284,7 +285,7 @@ class Simulation:
     def before_write(self, path: Path) -> None:
         """Kills the node whose file this is, if its time has come."""
         for node in self.nodes.values():
-            if node.lives and not node.life.ended.is_set() and path.is_relative_to(node.home.directory):
+            if node.is_alive and path.is_relative_to(node.home.directory):
                 life = node.life
                 life.writes += 1
                 if life.last_write is not None and life.writes >= life.last_write:
