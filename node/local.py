@@ -162,7 +162,7 @@ class LocalNetwork:
             child.restarts += 1
             if child.restarts:
                 self._log("restart", f"{child.name} ended; started again (time {child.restarts}). {child.last}")
-                await trio.sleep(min(30, 2**child.restarts / 2))
+                await trio.sleep(min(30, 2 ** min(child.restarts, 6) / 2))
             if not child.ended:
                 await self._run_once(child)
 

@@ -23,13 +23,21 @@ from node.peering.blob_service import BlobService
 from node.peering.log_follower import LogFollower
 from node.peering.post import Post, Posted
 from node.peering.reach import Reach
-from node.peering.transport import Transport, Unreachable
-from protocol.gate import GateAssignment
+from node.peering.transport import PeerGone, Transport, Unreachable
+from protocol.envelope import Envelope
+from protocol.errors import BadProof, ProtocolError, WrongSigner
+from protocol.gate import GateAssignment, GateResult
+from protocol.header import BatchHeader
+from protocol.receipt import Receipt
+from protocol.root import COORDINATOR
 from verification.faults import LogFault
 from verification.releases import ReleaseInfo
 from verification.state import LogState
 
 T = TypeVar("T")
+
+RECEIPTED = (BatchHeader.payload_type(), GateResult.payload_type())
+"""Entries that are kept until the coordinator has signed for them."""
 
 
 class Member:
@@ -100,7 +108,24 @@ class Member:
 
     async def post(self, post: Post) -> Posted:
         """Hands an entry to the coordinator; raises CallRefused or TransportError."""
-        return await self.reach.post(post)
+        posted = await self.reach.post(post)
+        envelope = Envelope.parse(post.envelope)
+        if envelope.type in RECEIPTED:
+            try:
+                self._check_receipt(envelope, posted)
+            except ProtocolError as error:
+                raise PeerGone(f"The coordinator gave no receipt that holds: {error}") from error
+        return posted
+
+    def _check_receipt(self, envelope: Envelope, posted: Posted) -> None:
+        """Raises ProtocolError unless the receipt is the coordinator's, for this entry at this index."""
+        signed = Envelope.parse(posted.receipt)
+        receipt = Receipt.open(signed)
+        role = self.state.role_of(signed.signers[0]) if len(signed.signers) == 1 else None
+        if role is None or role.role != COORDINATOR:
+            raise WrongSigner("it is not signed by the run's coordinator.")
+        if (receipt.run, receipt.subject, receipt.index) != (self.state.run, envelope.digest, posted.index):
+            raise BadProof("it is for another entry.")
 
     def entry_at(self, index: int) -> bytes:
         """The bytes of a log entry that this node has."""

@@ -7,6 +7,7 @@ the manifest by the engine (or is uniform evaluation) and never fetched.
 import hashlib
 from collections.abc import Callable, Sequence
 
+from native.errors import EngineError
 from native.network import Network
 from native.search import Player
 from node.disk.blob_store import BlobStore
@@ -42,7 +43,10 @@ class Networks:
             data = self._store.get(blob) or await self._blobs.fetch(blob, self._peers(), length, FETCH_WITHIN_S)
             if len(data) != length or hashlib.sha256(data).digest() != network:
                 raise NetworkFault(f"The file of network {network.hex()[:16]} is not the one that the log names.")
-            loaded = self._remember(network, data)
+            try:
+                loaded = self._remember(network, data)
+            except EngineError as error:
+                raise NetworkFault(f"Network {network.hex()[:16]} cannot be loaded: {error}") from error
         return Player(loaded, name)
 
     def first_player(self, name: bytes, manifest: Manifest, manifest_digest: bytes) -> Player:

@@ -19,7 +19,7 @@ from node.disk.store import Head
 from node.events import silent
 from node.launch import open_member
 from node.member import Member
-from node.peering.transport import Unreachable
+from node.peering.transport import TransportError, Unreachable
 from protocol.checkpoint import SignedNote
 from verification.audit import AuditOptions, AuditReport, Check
 from verification.audit_files import known_blobs
@@ -73,9 +73,8 @@ async def _copy(member: Member, note: SignedNote) -> None:
         async with slots:
             try:
                 await member.blobs.fetch(digest, member.reach.peers(), MAX_BLOB_BYTES, BLOB_WITHIN_S)
-            except (
-                Unreachable
-            ) as error:  # train states are not shown, lost batches never came; the audit asks for what it needs
+            except TransportError as error:
+                # train states are not shown, lost batches never came; the audit asks for what it needs
                 log.debug("not copied: %s", error)
 
     async with trio.open_nursery() as nursery:

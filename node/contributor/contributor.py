@@ -72,6 +72,7 @@ class Contributor:
             nursery.start_soon(self._gate.run)
             nursery.start_soon(self._watch_standing)
             await self._play()
+            await self._gate.idle()
             await self.outbox.until_empty()
             nursery.cancel_scope.cancel()
 
@@ -132,7 +133,9 @@ class Contributor:
         series = member.store.series(release.id)
         first = max(series.counter, member.state.next_counter(key, release.id))
         if first > series.counter:
-            member.store.put_series(Series(release.id, first, series.ended))
+            with member.store.transaction():
+                member.store.put_series(Series(release.id, first, series.ended))
+                member.store.drop_games(release.id, first)  # the log has them: another copy of this key sent them
         kept = {counter for counter, _ in member.store.games(release.id)}
         last_kept = max(kept, default=-1)
 

@@ -30,11 +30,11 @@ class Adjudicator:
         """Logs every decision that is due; how many there were."""
         state = self._member.state
         decisions: list[Decision] = []
-        for batch in (*state.batches_awaiting_decision(), *self._never_came()):
+        for batch in (*state.batches_awaiting_decision(), *self._never_came())[:MOST_AT_ONCE]:
             if batch.is_complete and not self._is_backed(batch):
                 continue
             decision = state.batches.decision(batch, state.size)
-            if decision is not None and len(decisions) < MOST_AT_ONCE:
+            if decision is not None:
                 decisions.append(decision)
         if not decisions:
             return 0

@@ -111,11 +111,12 @@ class Intake:
         state = self._member.state
         try:
             finding = await self._engine.compute(check_proof, proof, state.run, self._network_of, Kernel.SCALAR)
-        except (ProtocolError, NetworkMissing) as error:
-            self._member.events("proof-fails", f"A verifier's proof does not hold: {error}")
-            return
-        if not state.is_banned(finding.subject):
+            if state.is_banned(finding.subject):
+                return
             self._log.append(Ban(state.run, finding.subject, proof).seal(self._secret))
+        except (LogFault, ProtocolError, NetworkMissing) as error:
+            self._member.events("proof-fails", f"A verifier's proof does not hold: {error}")
+        else:
             self._member.wake()
             self._member.events("ban", f"Banned {finding.subject.hex()[:8]}: {finding.sentence}")
 

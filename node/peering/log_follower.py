@@ -27,7 +27,7 @@ from protocol.errors import BadProof, ParseError, ProtocolError, WrongSigner
 from protocol.merkle import leaf_hash, node_hash, verify_consistency
 from protocol.root import COORDINATOR
 from protocol.seeds import log_origin, run_id
-from verification.witness import verify_head
+from verification.witness import WITNESS_PREFIX, verify_head
 
 log = logging.getLogger("gonode.net")
 
@@ -35,7 +35,7 @@ _HEAD_S: Final = 5.0
 _ENTRIES_S: Final = 20.0
 _APPLIED_AT_ONCE: Final = 64
 _ASKED_AT_ONCE: Final = 4
-_MOST_HEADS: Final = 1_000_000
+_MOST_HEADS: Final = 1000
 _MOST_WAIT_S: Final = 10.0
 
 OnEntry = Callable[[int, Entry], None]
@@ -148,13 +148,12 @@ class LogFollower:
         """The size of the newest stored head that enough witnesses cosigned; 0 without one."""
         if self._replica.size < 2:
             return 0
-        for head in reversed(self._store.heads(limit=_MOST_HEADS)):
-            if head.size <= self._replica.size:
-                try:
-                    verify_head(SignedNote.parse(head.note), self._replica.run, self._replica.root)
-                except ProtocolError:
-                    continue
-                return head.size
+        for head in self._store.heads_with(WITNESS_PREFIX.encode(), _MOST_HEADS, self._replica.size):
+            try:
+                verify_head(SignedNote.parse(head.note), self._replica.run, self._replica.root)
+            except ProtocolError:
+                continue
+            return head.size
         return 0
 
     # ---- heads

@@ -4,7 +4,8 @@ from typing import Protocol
 
 from node.peering.call import call
 from node.peering.post import POST_PROTOCOL, Post, Posted
-from node.peering.transport import Transport, TransportError, Unreachable, address_key
+from node.peering.transport import PeerGone, Transport, TransportError, Unreachable, address_key
+from protocol.errors import ProtocolError
 from protocol.ticket import Ticket
 
 POST_WITHIN_S = 60
@@ -45,7 +46,11 @@ class RemoteReach:
 
     async def post(self, post: Post) -> Posted:
         """Hands a post to the coordinator; raises CallRefused or TransportError."""
-        return Posted.parse(await self.call(POST_PROTOCOL, post.encode()))
+        answer = await self.call(POST_PROTOCOL, post.encode())
+        try:
+            return Posted.parse(answer)
+        except ProtocolError as error:
+            raise PeerGone(f"The coordinator's answer to a post cannot be read: {error}") from error
 
     async def call(self, protocol: str, request: bytes) -> bytes:
         """Calls the coordinator; raises CallRefused or TransportError."""

@@ -14,9 +14,10 @@ from protocol.errors import ProtocolError
 from verification.faults import LogFault, Rejected
 from verification.identities import BatchInfo
 from verification.proof_builder import build_proof, evidence_of
-from verification.witness import verify_head
+from verification.witness import WITNESS_PREFIX, verify_head
 
 WAIT_S = 60.0
+MOST_HEADS = 1000
 
 
 async def accuse(member: Member, batch: BatchInfo, blob: bytes, rejected: Rejected) -> bytes:
@@ -46,11 +47,12 @@ async def accuse(member: Member, batch: BatchInfo, blob: bytes, rejected: Reject
 
 def cosigned_note(member: Member, index: int) -> bytes | None:
     """The note of a head that covers the entry at `index` and enough witnesses cosigned; None while there is none."""
-    for head in member.store.heads(index + 1):
-        if head.size <= member.state.size:
-            try:
-                verify_head(SignedNote.parse(head.note), member.state.run, member.state.root)
-            except ProtocolError:
-                continue
-            return head.note
+    for head in member.store.heads_with(WITNESS_PREFIX.encode(), MOST_HEADS, member.state.size):
+        if head.size <= index:
+            return None
+        try:
+            verify_head(SignedNote.parse(head.note), member.state.run, member.state.root)
+        except ProtocolError:
+            continue
+        return head.note
     return None
