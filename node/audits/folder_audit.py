@@ -63,15 +63,21 @@ class FolderReader:
                 yield file.relative_to(self._folder).as_posix()
 
 
-def audit_home(home: Home, options: AuditOptions, report: Callable[[Check], None] | None = None) -> AuditReport:
-    """Audits the public folder of a node's directory, against every head that the node has seen."""
+def audit_home(
+    home: Home, options: AuditOptions, report: Callable[[Check], None] | None = None, *, is_copy: bool = False
+) -> AuditReport:
+    """Audits the public folder of a node's directory, against every head that the node has seen.
+
+    `is_copy`: the folder was copied just now from a run that went on meanwhile, so that later heads say nothing.
+    """
     if not (home.public / CHECKPOINT).is_file():
         raise AuditInputError(f"{home.directory}: there is no published log here (no {CHECKPOINT}).")
     heads: list[tuple[int, bytes]] = []
     is_working = home.database.exists()
     if is_working:
         with Store(home.database) as store:
-            heads = _known_heads(store, _published_size(home))
+            published = _published_size(home)
+            heads = [head for head in _known_heads(store, published) if not is_copy or head[0] <= published]
     run = home.load_ticket().run if home.ticket.exists() else None
     options = replace(options, run=run, known_heads=heads, is_working=is_working)
     return audit(FolderReader(home.public), options, report)

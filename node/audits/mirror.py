@@ -38,7 +38,7 @@ def audit_run(ticket: str, options: AuditOptions, report: Callable[[Check], None
     with tempfile.TemporaryDirectory(prefix="gonode-audit-") as folder:
         home = Home(Path(folder))
         trio.run(mirror_run, ticket, home)
-        return audit_home(home, options, report)
+        return audit_home(home, options, report, is_copy=True)
 
 
 async def mirror_run(ticket: str, home: Home) -> None:

@@ -7,11 +7,12 @@ import pytest
 from node.audits.folder_audit import AuditInputError, FolderReader, audit_home
 from node.disk.home import Home
 from node.disk.store import Head, Store
-from protocol.checkpoint import Checkpoint
+from protocol.checkpoint import Checkpoint, cosign
 from protocol.seeds import log_origin
 from tests.node.homes import grown_world, make_home
 from tests.verification.world import World
 from verification.audit import AuditOptions, AuditReport
+from verification.witness import witness_name
 
 
 @pytest.fixture
@@ -50,6 +51,20 @@ def test_files_that_are_being_written_are_no_strangers(home: Home) -> None:
 def test_a_head_still_to_be_cosigned_is_no_fork(home: Home) -> None:
     put_head(home, grown_world().state.size + 5, bytes(32))
     assert audited(home).ok
+
+
+def test_a_cosigned_head_that_is_newer_is_a_rollback_unless_the_folder_is_a_copy(home: Home) -> None:
+    world = grown_world()
+    head = Checkpoint(log_origin(world.run), world.state.size + 5, bytes(32))
+    witness = world.verifiers[0]
+    line = cosign(head.body(), witness, witness_name(witness.public), 1)
+    with Store(home.database) as store:
+        note = head.sign(world.coordinator).with_signatures([line])
+        store.put_head(Head(head.size, head.root_hash, note.encode()))
+    report = audited(home)
+    assert not report.ok
+    assert "was seen before" in report.checks[0].detail
+    assert audit_home(home, AuditOptions(sample=0), is_copy=True).ok
 
 
 @pytest.mark.parametrize("size", [1, 5, 30])
