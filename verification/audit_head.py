@@ -67,8 +67,11 @@ def _entries(folder: Folder, checkpoint: Checkpoint) -> tuple[list[bytes], Tree]
     entries: list[bytes] = []
     for tile in tiles_between(0, checkpoint.size):
         if tile.level == ENTRIES:
+            data = folder.find(tile.path)
+            if data is None:
+                raise AuditFault(f"File {tile.path} is missing, but the {CHECKPOINT} is of {checkpoint.size} entries.")
             try:
-                entries += parse_entries(folder.read(tile.path), tile.width)
+                entries += parse_entries(data, tile.width)
             except ProtocolError as error:
                 raise AuditFault(f"File {tile.path}: {error}") from error
     tree = Tree(entries)
@@ -81,7 +84,9 @@ def _odd_entry(folder: Folder, entries: list[bytes], checkpoint: Checkpoint) -> 
     """Says which entry is not the one that the hash tiles hold, where they tell."""
     for tile in tiles_between(0, checkpoint.size):
         if tile.level == 0:
-            hashes = folder.find(tile.path) or b""
+            hashes = folder.find(tile.path)
+            if hashes is None:
+                break
             for place, entry in enumerate(entries[tile.start : tile.end]):
                 if leaf_hash(entry) != hashes[32 * place : 32 * place + 32]:
                     index = tile.start + place

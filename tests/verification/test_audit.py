@@ -7,6 +7,7 @@ import pytest
 
 from protocol.batch import parse_batch
 from protocol.blob import blob_digest
+from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.compress import decompress
 from protocol.epoch import Share, ShareSet
 from protocol.layout import CHECKPOINT, blob_path, release_path
@@ -121,7 +122,19 @@ def test_missing_and_unknown_files_are_named(grown: World, files: dict[str, byte
     assert failures(none) == {"head": "File checkpoint is missing."}
     tile = next(name for name in files if name.startswith("tile/entries"))
     without = {name: data for name, data in files.items() if name != tile}
-    assert failures(audited(without)) == {"head": f"File {tile} is missing."}
+    size = Checkpoint.parse(SignedNote.parse(files[CHECKPOINT]).text).size
+    assert failures(audited(without)) == {"head": f"File {tile} is missing, but the checkpoint is of {size} entries."}
+
+
+def test_every_change_of_the_size_names_the_checkpoint(files: dict[str, bytes]) -> None:
+    note = files[CHECKPOINT]
+    begin = note.index(b"\n") + 1
+    size = note[begin : note.index(b"\n", begin)]
+    for at in range(begin, begin + len(size)):
+        for digit in range(0x30, 0x3A):
+            if note[at] != digit:
+                changed = note[:at] + bytes([digit]) + note[at + 1 :]
+                assert "checkpoint" in failures(audited({**files, CHECKPOINT: changed}))["head"], changed[:80]
 
 
 def test_another_run_or_release_is_told(files: dict[str, bytes]) -> None:
