@@ -191,10 +191,10 @@ def _ply(ply: CData, width: int) -> Ply:
     )
 
 
-def selftest() -> None:
-    """Raises EngineError unless this build on this machine, with its best kernel, finds the known trees. Takes some
+def selftest(kernel: Kernel = Kernel.BEST) -> None:
+    """Raises EngineError unless this build on this machine, with `kernel`, finds the known trees. Takes some
     milliseconds; a node calls it before it plays or judges anything."""
-    status = lib.go_search_selftest()
+    status = lib.go_search_selftest(int(kernel))
     if status == lib.GO_ERR_MISMATCH:
         raise EngineError(
             "The engine's self-test found another tree than the known one: do not use this build.", status

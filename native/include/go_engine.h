@@ -197,8 +197,8 @@ double go_exp(double x);
 double go_log(double x);
 /* One Dirichlet draw over n moves: `total` concentration in equal parts, the noise of ply `ply` of this game. */
 int go_dirichlet(const uint8_t seed[32], uint32_t ply, double total, const uint16_t *moves, int32_t n, double *out);
-/* GO_OK if this build on this machine, with its best kernel, searches the known trees; GO_ERR_MISMATCH if not. */
-int go_search_selftest(void);
+/* GO_OK if this build on this machine, with this kernel, searches the known trees; GO_ERR_MISMATCH if not. */
+int go_search_selftest(int32_t kernel);
 
 /* ---- self-play: games, replay, pool --------------------------------------------------------------------- */
 

@@ -76,6 +76,6 @@ int go_search_trace(go_search *search, const uint8_t release[32], const go_searc
 /* ---- selftest.c ----------------------------------------------------------------------------------------- */
 
 /* The digest that go_search_selftest compares with the known one. */
-int go_search_selftest_digest(uint8_t digest[32]);
+int go_search_selftest_digest(int32_t kernel, uint8_t digest[32]);
 
 #endif

@@ -277,10 +277,12 @@ static void test_cache(void) {
 
 static void test_selftest(void) {
   uint8_t digest[32];
-  CHECK(go_search_selftest_digest(digest) == GO_OK);
-  const int status = go_search_selftest();
-  CHECK(status == GO_OK);
-  if (status == GO_OK) return;
+  for (int32_t kernel = GO_KERNEL_BEST; kernel <= GO_KERNEL_NEON; kernel++) {
+    const int32_t is_here = kernel == GO_KERNEL_BEST || go_kernel_available(kernel);
+    CHECK(go_search_selftest(kernel) == (is_here ? GO_OK : GO_ERR_KERNEL));
+  }
+  CHECK(go_search_selftest_digest(GO_KERNEL_SCALAR, digest) == GO_OK);
+  if (go_search_selftest(GO_KERNEL_SCALAR) == GO_OK) return;
   for (int i = 0; i < 32; i++) fprintf(stderr, "0x%02x,%s", digest[i], i % 16 == 15 ? "\n" : " ");
 }
 
