@@ -51,6 +51,8 @@ class _Lib:
     GO_KERNEL_AVX2: int
     GO_KERNEL_VNNI: int
     GO_KERNEL_NEON: int
+    GO_KERNEL_NEON_DOT: int
+    GO_KERNEL_LAST: int
     GO_NET_OUTPUTS_VALUE: int
     GO_ROOT_PUCT: int
     GO_ROOT_GUMBEL: int

@@ -34,6 +34,7 @@ class Kernel(IntEnum):
     AVX2 = lib.GO_KERNEL_AVX2
     VNNI = lib.GO_KERNEL_VNNI
     NEON = lib.GO_KERNEL_NEON
+    NEON_DOT = lib.GO_KERNEL_NEON_DOT
 
     @classmethod
     def best(cls) -> Kernel:
@@ -57,7 +58,7 @@ class Kernel(IntEnum):
 
     def encode(self) -> str:
         """The name that `parse` reads."""
-        return self.name.lower()
+        return self.name.lower().replace("_", "-")
 
     def peak(self, steps: int) -> int:
         """Runs `steps` rounds of the kernel's multiply in registers alone; returns the multiply-adds done."""

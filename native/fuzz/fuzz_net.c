@@ -15,7 +15,7 @@ static void evaluate(const go_net *net, int32_t side, const uint8_t *bytes, size
   static go_output wanted, got;
   memset(&wanted, 0, sizeof wanted);
   memset(&got, 0, sizeof got);
-  for (int32_t kernel = GO_KERNEL_SCALAR; kernel <= GO_KERNEL_NEON; kernel++) {
+  for (int32_t kernel = GO_KERNEL_SCALAR; kernel <= GO_KERNEL_LAST; kernel++) {
     if (!go_kernel_available(kernel)) continue;
     go_eval *eval;
     FUZZ_REQUIRE(go_eval_new(net, kernel, &eval) == GO_OK);

@@ -92,8 +92,11 @@ int go_game_features(const go_game *game, uint8_t *out, size_t len);
 
 /* ---- exact network -------------------------------------------------------------------------------------- */
 
-/* No build has the NEON kernel yet: ARM evaluates with the scalar one. */
-enum { GO_KERNEL_BEST = 0, GO_KERNEL_SCALAR = 1, GO_KERNEL_AVX2 = 2, GO_KERNEL_VNNI = 3, GO_KERNEL_NEON = 4 };
+/* AVX2 and VNNI (AVX-512) are of x86-64, NEON and NEON_DOT (dot products) of AArch64; all give the same bits. */
+enum {
+  GO_KERNEL_BEST = 0, GO_KERNEL_SCALAR = 1, GO_KERNEL_AVX2 = 2, GO_KERNEL_VNNI = 3, GO_KERNEL_NEON = 4,
+  GO_KERNEL_NEON_DOT = 5, GO_KERNEL_LAST = GO_KERNEL_NEON_DOT
+};
 enum { GO_NET_OUTPUTS_VALUE = 1 };
 
 typedef struct go_net go_net;

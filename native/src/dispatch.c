@@ -1,6 +1,12 @@
 /* Which kernels this build has and this machine runs. */
 #include "kernel.h"
 
+#if defined(GO_NEON) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
+/* ---- the machine ---------------------------------------------------------------------------------------- */
+
 #if defined(GO_X86)
 static int has_avx2(void) {
   __builtin_cpu_init(); /* not every C runtime has done it; cheap the second time */
@@ -12,12 +18,23 @@ static int has_vnni(void) {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
          __builtin_cpu_supports("avx512vnni");
 }
+#elif defined(GO_NEON) && defined(__linux__)
+static int has_dot(void) {
+  const unsigned long dot_products = 1ul << 20; /* HWCAP_ASIMDDP of Linux */
+  return (getauxval(AT_HWCAP) & dot_products) != 0;
+}
+#elif defined(GO_NEON)
+static int has_dot(void) { return 0; }
 #endif
+
+/* ---- kernels -------------------------------------------------------------------------------------------- */
 
 static const go_kernel *find_best(void) {
 #if defined(GO_X86)
   if (has_vnni()) return &go_kernel_vnni;
   if (has_avx2()) return &go_kernel_avx2;
+#elif defined(GO_NEON)
+  return has_dot() ? &go_kernel_neon_dot : &go_kernel_neon;
 #endif
   return &go_kernel_scalar;
 }
@@ -29,6 +46,9 @@ const go_kernel *go_kernel_find(int32_t kernel) {
 #if defined(GO_X86)
   case GO_KERNEL_AVX2: return has_avx2() ? &go_kernel_avx2 : NULL;
   case GO_KERNEL_VNNI: return has_vnni() ? &go_kernel_vnni : NULL;
+#elif defined(GO_NEON)
+  case GO_KERNEL_NEON: return &go_kernel_neon;
+  case GO_KERNEL_NEON_DOT: return has_dot() ? &go_kernel_neon_dot : NULL;
 #endif
   default: return NULL;
   }
@@ -37,7 +57,7 @@ const go_kernel *go_kernel_find(int32_t kernel) {
 int go_kernel_available(int32_t kernel) { return go_kernel_find(kernel) != NULL; }
 
 int32_t go_kernel_best(void) {
-  for (int32_t kernel = GO_KERNEL_NEON; kernel > GO_KERNEL_SCALAR; kernel--)
+  for (int32_t kernel = GO_KERNEL_LAST; kernel > GO_KERNEL_SCALAR; kernel--)
     if (go_kernel_find(kernel) == find_best()) return kernel;
   return GO_KERNEL_SCALAR;
 }
@@ -49,6 +69,7 @@ const char *go_kernel_name(int32_t kernel) {
   case GO_KERNEL_AVX2: return "avx2";
   case GO_KERNEL_VNNI: return "vnni";
   case GO_KERNEL_NEON: return "neon";
+  case GO_KERNEL_NEON_DOT: return "neon-dot";
   default: return "unknown";
   }
 }

@@ -4,6 +4,10 @@
 #define GO_KERNEL_H
 #include "net.h"
 
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "The kernels load packed weights as little-endian words: a big-endian machine is not supported."
+#endif
+
 /* ---- arithmetic of the spec ----------------------------------------------------------------------------- */
 
 static inline int32_t go_rsh(int32_t v, int32_t s) { return s > 0 ? (v + (1 << (s - 1))) >> s : v; }
@@ -48,6 +52,8 @@ typedef struct go_kernel {
 extern const go_kernel go_kernel_scalar;
 #if defined(GO_X86)
 extern const go_kernel go_kernel_avx2, go_kernel_vnni;
+#elif defined(GO_NEON)
+extern const go_kernel go_kernel_neon, go_kernel_neon_dot;
 #endif
 
 /* The kernel of that number (GO_KERNEL_BEST: the fastest), NULL when this build or machine has none. */

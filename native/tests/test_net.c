@@ -109,7 +109,7 @@ static void check_kernels(const go_net *net, int32_t rows, int32_t cols, int32_t
   for (int32_t i = 0; i < n; i++)
     CHECK_EQ(go_eval_run(eval, rows, cols, 1, planes + (size_t)i * position, position, &wanted[i]), GO_OK);
   go_eval_free(eval);
-  for (int32_t kernel = GO_KERNEL_BEST; kernel <= GO_KERNEL_NEON; kernel++) {
+  for (int32_t kernel = GO_KERNEL_BEST; kernel <= GO_KERNEL_LAST; kernel++) {
     if (!go_kernel_available(kernel)) continue;
     CHECK_EQ(go_eval_new(net, kernel, &eval), GO_OK);
     CHECK_EQ(go_eval_run(eval, rows, cols, n, planes, len, got), GO_OK);

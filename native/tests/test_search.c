@@ -258,13 +258,13 @@ static void test_cache(void) {
     go_ply ply;
     CHECK(go_search_new(GO_KERNEL_BEST, sizes[s], &search) == GO_OK);
     CHECK(go_game_new(&rules, &game) == GO_OK);
-    CHECK(go_leaf_begin(search->leaf, net, net, ids.game_seed, 1) == GO_OK);
+    CHECK(go_leaf_begin(search->evaluator, net, net, ids.game_seed, 1) == GO_OK);
     for (int i = 0; i < 6; i++) {
       CHECK(go_search_run(search, &player, &config, &ids, game, NULL, &ply) == GO_OK);
       memcpy(digests[s][i], ply.digest, 32);
       CHECK(go_game_play(game, ply.move, GO_EMPTY) == GO_OK);
     }
-    evaluations[s] = go_leaf_evaluations(search->leaf);
+    evaluations[s] = go_leaf_evaluations(search->evaluator);
     go_game_free(game);
     go_search_free(search);
   }
@@ -277,7 +277,7 @@ static void test_cache(void) {
 
 static void test_selftest(void) {
   uint8_t digest[32];
-  for (int32_t kernel = GO_KERNEL_BEST; kernel <= GO_KERNEL_NEON; kernel++) {
+  for (int32_t kernel = GO_KERNEL_BEST; kernel <= GO_KERNEL_LAST; kernel++) {
     const int32_t is_here = kernel == GO_KERNEL_BEST || go_kernel_available(kernel);
     CHECK(go_search_selftest(kernel) == (is_here ? GO_OK : GO_ERR_KERNEL));
   }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--sample", type=click.IntRange(0), default=5, show_default=True, help="Games and pairs to replay.")
 @click.option("--full", is_flag=True, help="Replay everything.")
 @click.option("--retrain", is_flag=True, help="Repeat the training too.")
-@click.option("--kernel", help="scalar, avx2, vnni or neon; default: the fastest of this machine.")
+@click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine.")
 @click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def audit(

@@ -53,7 +53,7 @@ def _bounds(context: click.Context, parameter: click.Parameter, text: str | None
 )
 @click.option("--sgf", type=click.Path(path_type=Path, file_okay=False), help="Folder for the games.")
 @click.option("--threads", type=click.IntRange(1, 256), default=1, show_default=True, help="Games at once.")
-@click.option("--kernel", help="scalar, avx2, vnni or neon; default: the fastest of this machine.")
+@click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine.")
 @click.option(
     "--dir",
     "directory",

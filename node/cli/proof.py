@@ -28,7 +28,7 @@ def show(file: Path) -> int:
     "--dir", "directory", type=click.Path(path_type=Path, file_okay=False), help="A node's directory with blobs."
 )
 @click.option("--network", type=click.Path(path_type=Path, dir_okay=False), help="The release's network file.")
-@click.option("--kernel", help="scalar, avx2, vnni or neon; default: the fastest of this machine.")
+@click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine.")
 def check(file: Path, directory: Path | None, network: Path | None, kernel: str | None) -> int:
     """Check the proof in FILE: every signature, every inclusion, and one search."""
     from node.audits.proof_files import check_proof_file

@@ -20,7 +20,7 @@ def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Multiaddr to listen at.",
         ),
         click.option("--threads", type=click.IntRange(1, 1024), help="Engine threads; default: one a core."),
-        click.option("--kernel", help="scalar, avx2, vnni or neon; default: the fastest of this machine."),
+        click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine."),
         click.option(
             "--dir",
             "directory",
@@ -113,7 +113,7 @@ def verify(
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--kernel", help="scalar, avx2, vnni or neon; default: the fastest of this machine.")
+@click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine.")
 @click.option(
     "--threads", type=click.IntRange(1, 1024), default=1, show_default=True, help="Threads of its own player."
 )

@@ -217,7 +217,7 @@ class Contributor:
             final=final,
             fill_for=b"",
             build=member.build,
-            kernel=self._kernel.name.lower(),
+            kernel=self._kernel.encode(),
             cpu=member.cpu,
         )
         envelope = header.seal(self._secret)
