@@ -7,6 +7,7 @@ an exporter needs, are in `native.netfile`.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -81,11 +82,13 @@ class Output:
 
 
 class Network:
-    """A loaded network."""
+    """A loaded network: its architecture, the bytes of its file and their SHA-256."""
 
-    __slots__ = ("_handle", "architecture")
+    __slots__ = ("_handle", "architecture", "digest", "file")
 
     architecture: Architecture
+    file: bytes
+    digest: bytes
 
     def __init__(self, file: bytes) -> None:
         out, why = ffi.new("go_net **"), ffi.new("char[200]")
@@ -96,6 +99,8 @@ class Network:
             raise NetworkError(ffi.string(why).decode("ascii"), status)
         self._handle = ffi.gc(out[0], lib.go_net_free, 3 * len(file))
         self.architecture = Architecture(lib.go_net_blocks(self._handle), lib.go_net_channels(self._handle))
+        self.file = bytes(file)
+        self.digest = hashlib.sha256(file).digest()
 
     @classmethod
     def load(cls, file: bytes) -> Network:
@@ -169,6 +174,11 @@ class Evaluator:
             raise EngineError(f"Planes of whole {rows} by {cols} positions with numbers up to 127 are needed.")
         verify_status(status)
         return outputs, count
+
+    def run_bytes(self, rows: int, cols: int, planes: bytes) -> bytes:
+        """As `run`, but gives the engine's `go_output[count]` as they lie in memory: int32[count][726]."""
+        outputs, _ = self.run_raw(rows, cols, planes)
+        return bytes(ffi.buffer(outputs))
 
 
 def softmax(logits: Sequence[int], legal: bytes | None = None) -> list[float]:
