@@ -14,8 +14,9 @@ from typing import Any
 
 from native.game import Game
 from native.rules import Colour, Rules
+from node.exchange.replay import game_record
+from node.exchange.sgf_writer import encode_sgf
 from node.matches.opponent import SEED_DOMAIN, Opponent
-from node.matches.sgf import game_record
 from verification.gate import LLR_BOUND_MICRO, NO_PAIRS, add_pair, llr
 
 Z95 = 1.959964
@@ -131,8 +132,8 @@ def _play_pair(first: Opponent, second: Opponent, settings: MatchSettings, pair:
             break
         if settings.sgf is not None:
             settings.sgf.mkdir(parents=True, exist_ok=True)
-            record = game_record(game, black.name, white.name)
-            (settings.sgf / f"{2 * pair + swapped:05d}.sgf").write_text(record, encoding="utf-8")
+            record = encode_sgf(game_record(game, black.name, white.name))
+            (settings.sgf / f"{2 * pair + swapped:05d}.sgf").write_bytes(record)
         score = game.score_half()
         points.append(1 if score == 0 else 2 * ((score > 0) != swapped))
     return points

@@ -5,17 +5,22 @@ Kinds that need a part the engine does not have here are skipped, each with its 
 
 from __future__ import annotations
 
-import re
+import base64
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from native.count import count_positions, count_sequences
-from native.errors import BlockError, IllegalMove
+from native.errors import BlockError
 from native.game import Game
 from native.rows import check_block
 from native.rules import Colour, End, Ko, Rules
+from node.exchange.errors import ReplayError, SgfError
+from node.exchange.record import GameRecord
+from node.exchange.replay import play_record, record_rules
+from node.exchange.sgf_reader import parse_collection, parse_record
 from tests.cases.case import KO, PLAYERS, Case, load_cases, result_text
 from tests.cases.conftest import CUT, DEFAULT, KIND
 from tests.native.blocks import game_block
@@ -96,7 +101,7 @@ def run_issue(case: Case, folder: Path) -> None:
         run_issue_score(case, folder)
     elif subkind == "result":
         run_issue_result(case)
-    elif subkind in ("sgf", "record") and "path" not in case.data["input"]:
+    elif subkind in ("sgf", "record"):
         run_issue_record(case)
     else:
         pytest.skip(SKIPS[subkind])
@@ -130,39 +135,82 @@ def run_issue_result(case: Case) -> None:
 
 
 def run_issue_record(case: Case) -> None:
-    """Records of one line without setup, so that their moves are all there is to read."""
-    text, expected = case.data["input"]["sgf"], case.expected
-    size = int(re.findall(r"SZ\[(\d+)\]", text)[0])
-    moves = [(PLAYERS[p], (ord(v[1]) - 97) * size + ord(v[0]) - 97) for p, v in re.findall(r";([BW])\[(\w\w)\]", text)]
-    case = Case(case.id, case.kind, {**case.data, "size": [size, size]})
-    if "final_rows" in expected:
-        game = Game(Rules(size, size, 0))
-        assert replay(game, moves) is None
-        assert case.picture(game.stones()) == expected["final_rows"]
-        assert game.captured(Colour.WHITE) == expected["captured_white"]
-        at, _ = replay(Game(Rules(size, size, 0, suicide=False)), moves) or (None, None)
-        assert at == expected["illegal_when_suicide_forbidden"]
+    expected = case.expected
+    game = parse_collection(case.data["input"]["sgf"].encode())[0]
+    record = game.record({"second variation": 1}[case.data["input"]["path"]] if "path" in case.data["input"] else 0)
+    case = sized(case, record)
+    if "rows" in expected:
+        assert case.picture(play_record(record, record_rules(record)).stones()) == expected["rows"]
+    elif "final_rows" in expected:
+        played = play_record(record, record_rules(record))
+        assert case.picture(played.stones()) == expected["final_rows"]
+        assert played.captured(Colour.WHITE) == expected["captured_white"]
+        with pytest.raises(ReplayError) as stopped:
+            play_record(record, replace(record_rules(record), suicide=False))
+        assert stopped.value.move == expected["illegal_when_suicide_forbidden"]
     else:
-        assert replay(Game(Rules(size, size, 0, ko=Ko.SIMPLE)), moves) == (
-            expected["first_illegal_move"],
-            expected["reason"],
-        )
+        with pytest.raises(ReplayError, match=f"illegal: {expected['reason']}\\.") as stopped:
+            play_record(record, replace(record_rules(record), ko=Ko.SIMPLE))
+        assert stopped.value.move == expected["first_illegal_move"]
 
 
-def replay(game: Game, moves: list[tuple[Colour, int]]) -> tuple[int, str] | None:
-    """Number (from 1) of and reason for the first illegal move."""
-    for number, (colour, move) in enumerate(moves, 1):
-        try:
-            game.play(move, colour)
-        except IllegalMove as error:
-            return number, error.reason
-    return None
+# ---- SGF texts -------------------------------------------------------------------------------------------------
+
+OTHER_ANSWERS = {"S-sui": "clear error: setup stone without liberty"}
+"""Where we give one of the case's alternatives, by its words there."""
+
+SETUP_LEFT_OUT = {"S-ae"}
+"""Cases that do not list the setup of their root."""
+
+
+def run_sgf(case: Case) -> None:
+    expected = case.expected
+    data = base64.b64decode(case.data["sgf_base64"])
+    if "sgf" in case.data:
+        assert data == case.data["sgf"].encode("ascii")
+    if expected["parse"] == "error" or case.id in OTHER_ANSWERS:
+        assert expected["parse"] == "error" or OTHER_ANSWERS[case.id] in case.data["alternatives"]
+        with pytest.raises((SgfError, ReplayError), match=r"\.$"):
+            play_record(parse_record(data), record_rules(parse_record(data)))
+        return
+    games = parse_collection(data)
+    record = games[0].record()
+    case = sized(case, record)
+    start = record.start
+    assert len(games) == expected["games"]
+    assert games[0].variations == expected.get("variations", games[0].variations)
+    assert [record.cols, record.rows] == expected["size"]
+    assert record.komi_half == (None if expected["komi"] is None else 2 * expected["komi"])
+    assert record.handicap == expected["handicap"]
+    if case.id not in SETUP_LEFT_OUT:
+        assert set(start.black) == {case.point_of(vertex) for vertex in expected["setup_black"]}
+        assert set(start.white) == {case.point_of(vertex) for vertex in expected["setup_white"]}
+    assert played(record) == [case.move_of(text) for text in expected["moves"]]
+    assert record.black == expected.get("player_black", record.black)
+    assert record.result == expected.get("result", record.result)
+    if "comment" in expected:
+        assert start.comment == expected["comment"]
+    if "second" in expected:
+        second = games[1].record()
+        case = sized(case, second)
+        assert [second.cols, second.rows] == expected["second"]["size"]
+        assert played(second) == [case.move_of(text) for text in expected["second"]["moves"]]
+        case = sized(case, record)
+    assert case.picture(play_record(record, record_rules(record)).stones()) == expected["final_rows"]
+
+
+def sized(case: Case, record: GameRecord) -> Case:
+    """The case with the board of the record."""
+    return Case(case.id, case.kind, {**case.data, "size": [record.cols, record.rows]})
+
+
+def played(record: GameRecord) -> list[tuple[Colour, int]]:
+    return [(move.colour, move.point) for move in record.moves]
 
 
 # ---- all of them -----------------------------------------------------------------------------------------------
 
 SKIPS = {
-    "sgf": "there is no SGF reader",
     "gtp": "there is no GTP program to send them to",
     "model": "network files have their own tests",
 }
@@ -176,6 +224,8 @@ def test_case(case: Case, request: pytest.FixtureRequest) -> None:
         run_score(case)
     elif case.kind == "count":
         run_count(case, request)
+    elif case.kind == "sgf":
+        run_sgf(case)
     elif case.kind == "issue":
         run_issue(case, request.config.getoption("--cases", DEFAULT))
     else:

@@ -13,7 +13,7 @@ from native.game import Game
 from native.rules import Colour, Rules
 from node.matches.match import MatchResult, MatchSettings, elo_of, play_match
 from node.matches.opponent import RandomOpponent
-from tests.node.matches.test_sgf import read
+from tests.node.exchange.test_sgf_writer import read
 
 RULES = Rules(5, 5, 1, move_cap=60)
 

@@ -1,4 +1,4 @@
-"""Games as SGF: read back by a small reader of its own, move by move."""
+"""Records as SGF: read back by a small reader of its own, move by move, and equal by ours."""
 
 import re
 
@@ -6,8 +6,12 @@ import pytest
 
 from native.game import Game
 from native.rules import Colour, Rules
+from node.exchange.errors import SgfError
+from node.exchange.record import GameRecord, Move, Setup
+from node.exchange.replay import game_record
+from node.exchange.sgf_reader import parse_record
+from node.exchange.sgf_writer import encode_sgf
 from node.matches.opponent import RandomOpponent
-from node.matches.sgf import game_record
 
 TOKEN = re.compile(r"([A-Z]+)\[((?:[^\]\\]|\\.)*)\]", re.DOTALL)
 
@@ -40,6 +44,10 @@ def read(text: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
     return root, moves
 
 
+def written(game: Game, black: str, white: str) -> str:
+    return encode_sgf(game_record(game, black, white)).decode("utf-8")
+
+
 def replayed(root: dict[str, str], moves: list[tuple[str, str]], rules: Rules) -> Game:
     game = Game(rules)
     for colour, value in moves:
@@ -55,7 +63,7 @@ def test_games_read_back(rows: int, cols: int, komi_half: int) -> None:
         game = Game(rules)
         while not game.end:
             game.play(RandomOpponent().choose(game, bytes([number]) * 32))
-        root, moves = read(game_record(game, "a", "b"))
+        root, moves = read(written(game, "a", "b"))
         again = replayed(root, moves, rules)
         assert again.moves == game.moves
         assert again.stones() == game.stones()
@@ -69,12 +77,48 @@ def test_results(komi_half: int, result: str) -> None:
     game = Game(Rules(3, 3, komi_half))
     for move in (4, 9, 9):
         game.play(move)
-    root, moves = read(game_record(game, "a", "b"))
+    root, moves = read(written(game, "a", "b"))
     assert root["RE"] == result
     assert moves == [("B", "bb"), ("W", ""), ("B", "")]
 
 
 def test_names_are_escaped() -> None:
     black, white = "a]b\\c", "gtp:'x' [9k]"
-    root, _ = read(game_record(Game(Rules(3, 3, 0)), black, white))
+    root, _ = read(written(Game(Rules(3, 3, 0)), black, white))
     assert (root["PB"], root["PW"]) == (black, white)
+
+
+def test_a_whole_record_as_text() -> None:
+    record = GameRecord(
+        5,
+        9,
+        komi_half=-1,
+        handicap=2,
+        rules="Tromp-Taylor",
+        black="棋 [9k]",
+        white="a:b",
+        result="B+R",
+        start=Setup(black=(0, 8), white=(44,), to_move=Colour.WHITE, comment="one\ntwo\\"),
+        nodes=(
+            Move(Colour.WHITE, 22, "C[x]"),
+            Setup(empty=(0,), black=(1,)),
+            Move(Colour.BLACK, 45),
+            Setup(comment="end"),
+        ),
+    )
+    assert encode_sgf(record).decode("utf-8") == (
+        "(;FF[4]GM[1]CA[UTF-8]AP[gonode]SZ[9:5]KM[-0.5]HA[2]RU[Tromp-Taylor]RE[B+R]PB[棋 [9k\\]]PW[a:b]"
+        "AB[aa][ia]AW[ie]PL[W]C[one\ntwo\\\\];W[ec]C[C[x\\]];AB[ba]AE[aa];B[];C[end])\n"
+    )
+
+
+@pytest.mark.parametrize("komi_half", [2 * 375, 2 * 650, 2 * 750, 2 * 275])
+def test_own_komi_is_never_taken_for_that_of_fox(komi_half: int) -> None:
+    record = GameRecord(9, 9, komi_half=komi_half)
+    assert parse_record(encode_sgf(record)) == record
+
+
+def test_a_record_too_large_to_be_read_is_not_written() -> None:
+    record = GameRecord(9, 9, nodes=tuple(Move(Colour.BLACK, 0, f"{n}{'x' * 240_000}") for n in range(42)))
+    with pytest.raises(SgfError, match="would take 100"):
+        encode_sgf(record)

@@ -1,0 +1,13 @@
+"""Named errors of game records; each text is one sentence for a person."""
+
+
+class SgfError(ValueError):
+    """Bytes that cannot be read as SGF, or values that no SGF file can hold."""
+
+
+class ReplayError(ValueError):
+    """A record that can be read but not be played: `move` is the number (from 1) of the first fault, 0 for a setup."""
+
+    def __init__(self, sentence: str, move: int) -> None:
+        super().__init__(sentence)
+        self.move = move

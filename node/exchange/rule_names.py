@@ -1,0 +1,57 @@
+"""Names of rule sets in game records, as people and KataGo write them.
+
+Known names give their usual ko rule, suicide and scoring; for all else KataGo's own form is read and written, such as
+`koPOSITIONALscoreAREAtaxNONEsui1`.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from native.rules import Ko, Rules, Scoring
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRules:
+    """What a name says about rules; komi and size are not part of it."""
+
+    ko: Ko
+    suicide: bool
+    scoring: Scoring
+
+
+TROMP_TAYLOR: Final = NamedRules(Ko.POSITIONAL, True, Scoring.AREA)
+
+_WRITTEN: Final = {
+    "Tromp-Taylor": TROMP_TAYLOR,
+    "NZ": NamedRules(Ko.SITUATIONAL, True, Scoring.AREA),
+    "AGA": NamedRules(Ko.SITUATIONAL, False, Scoring.AREA),
+    "Chinese": NamedRules(Ko.SIMPLE, False, Scoring.AREA),
+    "Japanese": NamedRules(Ko.SIMPLE, False, Scoring.TERRITORY),
+}
+_READ: Final = {
+    **{name.lower(): rules for name, rules in _WRITTEN.items()},
+    "new zealand": _WRITTEN["NZ"],
+    "bga": _WRITTEN["AGA"],
+    "french": _WRITTEN["AGA"],
+    "korean": _WRITTEN["Japanese"],
+    "ing": TROMP_TAYLOR,
+    "goe": TROMP_TAYLOR,
+}
+_KATAGO = re.compile(r"ko(SIMPLE|POSITIONAL|SITUATIONAL)score(AREA|TERRITORY)taxNONEsui([01])")
+
+
+def parse_rules(name: str) -> NamedRules | None:
+    """What `name` stands for, None when it is not known."""
+    if found := _KATAGO.fullmatch(name):
+        return NamedRules(Ko[found[1]], found[3] == "1", Scoring[found[2]])
+    return _READ.get(name.lower())
+
+
+def name_rules(rules: Rules) -> str:
+    """The name under which other programs know these rules."""
+    named = NamedRules(rules.ko, rules.suicide, rules.scoring)
+    for name, known in _WRITTEN.items():
+        if known == named:
+            return name
+    return f"ko{rules.ko.name}score{rules.scoring.name}taxNONEsui{int(rules.suicide)}"
