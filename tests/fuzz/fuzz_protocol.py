@@ -27,11 +27,11 @@ from protocol import (
 )
 from protocol.entries import ENTRY_TYPES, parse_entry
 from protocol.errors import ProtocolError
+from tests.fuzz.command import run_command
+from tests.fuzz.mutation import MAX_BYTES, mutate
 from tests.vectors.record_examples import Example, examples
 from tests.vectors.scenarios_bytes import ALICE, BOB
 from tests.vectors.scenarios_games import example_block
-
-MAX_BYTES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,33 +146,6 @@ def _proof(data: bytes) -> None:
     merkle.verify_inclusion(merkle.leaf_hash(b"b"), len(data) % size, size, steps, bytes(32))
 
 
-def mutate(rng: random.Random, data: bytes, other: bytes) -> bytes:
-    """`data` after one to four changes; `other` is spliced in by one of them."""
-    found = bytearray(data)
-    for _ in range(rng.randint(1, 4)):
-        at = rng.randrange(len(found) + 1)
-        end = min(len(found), at + rng.randint(1, 8))
-        match rng.randrange(8):
-            case 0 if found:
-                found[at % len(found)] ^= 1 << rng.randrange(8)
-            case 1:
-                found[at:end] = rng.randbytes(end - at)
-            case 2:
-                del found[at:end]
-            case 3:
-                found[at:at] = rng.randbytes(rng.randint(1, 8))
-            case 4:
-                found[at:end] = bytes([rng.choice((0, 0x7F, 0x80, 0xFF))]) * (end - at)
-            case 5:
-                del found[at:]
-            case 6:
-                found[at:at] = found[at:end] * rng.choice((1, 2, 50))
-            case _:
-                start = rng.randrange(len(other) + 1)
-                found[at:] = other[start:]
-    return bytes(found[:MAX_BYTES])
-
-
 def mutate_value(rng: random.Random, value: codec.Value) -> codec.Value:
     """`value` with one thing in it changed, taken away, or put in twice."""
     if isinstance(value, dict) and value and rng.random() < 0.9:
@@ -222,15 +195,5 @@ def fuzz(seconds: float, seed: int) -> dict[str, int]:
     return runs
 
 
-def main() -> None:
-    """Reads the command line and prints how many inputs were tried."""
-    if not 2 <= len(sys.argv) <= 3:
-        sys.exit("usage: python -m tests.fuzz.fuzz_protocol SECONDS [SEED]")
-    seed = int(sys.argv[2]) if len(sys.argv) == 3 else random.SystemRandom().randrange(2**32)
-    print(f"fuzz_protocol: seed {seed}", flush=True)
-    runs = fuzz(float(sys.argv[1]), seed)
-    print(f"fuzz_protocol: {sum(runs.values())} inputs to {len(runs)} parsers, none escaped")
-
-
 if __name__ == "__main__":
-    main()
+    run_command("fuzz_protocol", fuzz)
