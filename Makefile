@@ -13,29 +13,50 @@ C_TESTS := $(wildcard native/tests/*.c native/tests/*.h)
 PACKAGES := node protocol native trainer verification
 BENCHMARKS := $(filter-out __init__,$(basename $(notdir $(wildcard benchmarks/[a-z]*.py))))
 
-.PHONY: demo test check bench fuzz soak help clean prerequisites pytest ctest
+.PHONY: demo test check bench fuzz soak help clean prerequisites pytest ctest portable arm
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
 help:
 	@echo "make demo                run a whole network on this machine for eight minutes, or up to twelve until two releases passed their gates; then audit it"
-	@echo "make test                build and run all tests (Python, C under the sanitizers)"
+	@echo "make test                build and run all tests (Python, C under the sanitizers, portable, arm)"
+	@echo "make portable            compare the engine's results between compilers and flags"
+	@echo "make arm                 build the C tests for 64-bit ARM and run them under qemu"
 	@echo "make check               format, lint, types, import rules, links of the documentation"
 	@echo "make bench               run each benchmark in its quick form"
-	@echo "make fuzz SECONDS=60     feed mutated bytes to every parser for that long"
-	@echo "make soak                the long tests: the wheel in a clean environment, ten minutes of fuzzing"
+	@echo "make fuzz SECONDS=60     feed mutated bytes to every parser, each for that long"
+	@echo "make soak                the long tests: the wheel in a clean environment, ten minutes of each fuzzer"
 	@echo "make clean               remove what was built (.venv and build); the demo's folder is kept"
 
 demo: $(VENV)/.built
 	$(VENV)/bin/gonode local --run runs/demo.toml --dir demo --at-least-minutes 8
 
-test: pytest ctest
+test: pytest ctest portable arm
 
 pytest: $(VENV)/.dev $(VENV)/.built
 	$(PY) -m pytest
 
 ctest: build/asan/.built
 	$(VENV)/bin/ctest --test-dir build/asan --output-on-failure
+
+# The same bits from each compiler here: test_exact compares with digests that it knows. One of them takes all inputs.
+PORTABLE := $(foreach name,gcc-native gcc-O0 clang-O2,$(if $(shell command -v $(firstword $(subst -, ,$(name)))),$(name)))
+
+portable: $(PORTABLE:%=build/portable/%/.built)
+	@set -e; for name in $(PORTABLE); do echo "test_exact of $$name"; \
+	  build/portable/$$name/test_exact $$([ $$name = gcc-native ] && echo full || echo short); done
+
+# The C tests on two emulated CPUs, with and without dot products.
+ARM_TOOLS := $(and $(shell command -v qemu-aarch64-static),$(shell command -v aarch64-linux-gnu-gcc),$(wildcard /usr/aarch64-linux-gnu/include/stdlib.h))
+
+ifneq ($(ARM_TOOLS),)
+arm: build/arm/.built
+	QEMU_CPU=max GO_TEST_BEST=neon-dot $(VENV)/bin/ctest --test-dir build/arm --output-on-failure -j 2
+	QEMU_CPU=cortex-a53 GO_TEST_BEST=neon $(VENV)/bin/ctest --test-dir build/arm --output-on-failure -j 2
+else
+arm:
+	@echo "SKIPPED: the tests on 64-bit ARM need qemu-user-static, gcc-aarch64-linux-gnu and libc6-dev-arm64-cross."
+endif
 
 check: $(VENV)/.dev $(VENV)/.built
 	$(VENV)/bin/ruff format --check .
@@ -47,12 +68,13 @@ check: $(VENV)/.dev $(VENV)/.built
 bench: $(VENV)/.built
 	@set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(PY) -m benchmarks.$$name --quick; done
 
-# Half of the time for the parsers in Python, half for those in C.
+# Each fuzzer runs for SECONDS, two at a time. One that fails names its input, and the others still run.
+FUZZERS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_*.py)))
+
 fuzz: $(VENV)/.dev $(VENV)/.built build/fuzz/.built
-	$(PY) -m tests.fuzz.fuzz_protocol $$(( ($(SECONDS) + 1) / 2 ))
-	@set -e; cd build/fuzz; targets=$$(ls fuzz_*); count=$$(echo "$$targets" | wc -l); \
-	seconds=$$(( $(SECONDS) / 2 / count )); [ $$seconds -gt 0 ] || seconds=1; \
-	for target in $$targets; do echo "$$target $$seconds"; ./$$target $$seconds; done
+	@{ for name in $(FUZZERS); do echo "$(PY) -m tests.fuzz.$$name $(SECONDS)"; done; \
+	  for target in $$(cd build/fuzz && ls fuzz_*); do echo "cd build/fuzz && ./$$target $(SECONDS)"; done; } | \
+	  xargs -P 2 -I '{}' sh -c '{}'
 
 soak: $(VENV)/.dev $(VENV)/.built
 	$(PY) -m pytest -m soak --timeout 3600
@@ -129,4 +151,27 @@ build/%/.built: $(VENV)/.base $(C_SOURCES) $(C_TESTS) $(wildcard native/fuzz/*)
 	  -DCMAKE_C_COMPILER="$(CC)" -DCMAKE_BUILD_TYPE=Debug -DGO_SANITIZE=ON -DGO_FUZZ=$(if $(filter fuzz,$*),ON,OFF) >build/$*.log \
 	  || { cat build/$*.log; exit 1; }
 	@$(VENV)/bin/ninja -C build/$* --quiet
+	@touch $@
+
+# --- Builds of the C parts for other compilers, flags and machines.
+
+CMAKE_OTHER = $(VENV)/bin/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ninja -DCMAKE_BUILD_TYPE=None
+FLAGS_gcc-native := -O3 -march=native
+FLAGS_gcc-O0 := -O0
+FLAGS_clang-O2 := -O2
+
+$(PORTABLE:%=build/portable/%/.built): build/portable/%/.built: $(VENV)/.base $(C_SOURCES) $(C_TESTS)
+	@echo "Building build/portable/$*"
+	@mkdir -p build/portable
+	@$(CMAKE_OTHER) -B build/portable/$* -DCMAKE_C_COMPILER=$(firstword $(subst -, ,$*)) \
+	  -DCMAKE_C_FLAGS="$(FLAGS_$*)" >build/portable/$*.log || { cat build/portable/$*.log; exit 1; }
+	@$(VENV)/bin/ninja -C build/portable/$* --quiet test_exact
+	@touch $@
+
+build/arm/.built: $(VENV)/.base $(C_SOURCES) $(C_TESTS) cmake/aarch64.cmake
+	@echo "Building build/arm"
+	@mkdir -p build
+	@$(CMAKE_OTHER) -B build/arm -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake -DCMAKE_C_FLAGS=-O2 >build/arm.log \
+	  || { cat build/arm.log; exit 1; }
+	@$(VENV)/bin/ninja -C build/arm --quiet
 	@touch $@
