@@ -67,11 +67,11 @@ typedef struct go_run {
 static int run_begin(go_run *run) {
   const go_job *job = run->job;
   run->record.width = job->rules.rows * job->rules.cols + 1;
-  run->evaluations_before = go_leaf_evaluations(run->search->leaf);
+  run->evaluations_before = go_leaf_evaluations(run->search->evaluator);
   int status = go_job_check(job);
   if (status == GO_OK) status = go_game_new(&job->rules, &run->game);
   if (status == GO_OK)
-    status = go_leaf_begin(run->search->leaf, job->black.net, job->white.net, job->ids.game_seed, job->config.symmetry);
+    status = go_leaf_begin(run->search->evaluator, job->black.net, job->white.net, job->ids.game_seed, job->config.symmetry);
   for (int32_t i = 0; i < job->opening_len && status == GO_OK; i++)
     status = go_game_play(run->game, job->opening_moves[i], GO_EMPTY);
   if (status == GO_OK && run->game->end != GO_END_NONE) status = GO_ERR_FINISHED;
@@ -95,7 +95,7 @@ static void run_end(go_run *run, int status, int32_t bad_ply, go_played *out) {
                         .bad_ply = bad_ply,
                         .plies = run->record.plies,
                         .visits = run->visits,
-                        .evaluations = go_leaf_evaluations(run->search->leaf) - run->evaluations_before,
+                        .evaluations = go_leaf_evaluations(run->search->evaluator) - run->evaluations_before,
                         .block_len = out->done.block_len};
   out->digests = run->record.digests;
   record_free(&run->record);

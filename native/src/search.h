@@ -1,14 +1,15 @@
 #ifndef GO_SEARCH_H
 #define GO_SEARCH_H
-/* Deterministic PUCT (docs/spec/search.md): one tree, one thread, memory kept from ply to ply.
+/* Deterministic search (docs/spec/search.md): one tree, one thread, memory kept from ply to ply.
  *
- * search.c grows the tree, choose.c reads the move and the policy target off it, trace.c digests it. */
+ * search.c runs a ply, which stops wherever it needs a network's evaluation; tree.c grows the tree, choose.c reads the
+ * move and the policy target off it, trace.c digests it. */
 #include <stdatomic.h>
 
 #include "game.h"
 #include "leaf.h"
 
-enum { GO_NO_NODE = 0xffffffff };
+enum { GO_NO_NODE = 0xffffffff, GO_MICRO = 1000000 };
 
 /* One position of the tree. Sums and utility are in the view of the side to move at the root. */
 typedef struct go_node {
@@ -35,8 +36,7 @@ typedef struct go_tuning {
 } go_tuning;
 
 typedef struct go_search {
-  go_leaf *leaf;
-  go_game *game;
+  go_leaf *evaluator;
   go_node *node;
   uint32_t nodes, node_capacity;
   double *edge_prior;  /* -1 once visited */
@@ -45,6 +45,13 @@ typedef struct go_search {
   uint8_t *trace;
   size_t trace_capacity;
   go_tuning tuning;
+  /* the ply under way; what it was begun with is the caller's */
+  const go_player *player;
+  const go_search_config *config;
+  const go_search_ids *ids;
+  const go_game *root;
+  go_game *game;       /* where the visit is */
+  uint32_t leaf;       /* the node that waits for its evaluation, or GO_NO_NODE */
   int32_t colour;      /* to move at the root */
 } go_search;
 
@@ -54,10 +61,37 @@ int go_search_new(int32_t kernel, size_t cache_bytes, go_search **out);
 void go_search_free(go_search *search);
 /* GO_OK if every number lies in its range and the root is one that is there. */
 int go_search_config_check(const go_search_config *config);
-/* One ply; go_leaf_begin was called for this game with the player's network. GO_ERR_STOPPED once *stop (or NULL)
+/* Begins a ply at the position of `game`. All five are read until it is finished. */
+int go_search_begin(go_search *search, const go_player *player, const go_search_config *config,
+                    const go_search_ids *ids, const go_game *game);
+/* Goes on to the next position that the player's network has to evaluate, in *leaf until the answer; NULL: the ply has
+ * its visits. GO_ERR_STOPPED once *stop (or NULL) is not 0. */
+int go_search_advance(go_search *search, const atomic_int *stop, const go_game **leaf);
+/* What the network says of that position; one call for each. */
+int go_search_answer(go_search *search, const go_answer *answer);
+/* The record of a ply that has its visits. */
+int go_search_finish(go_search *search, go_ply *out);
+/* One ply at once; go_leaf_begin was called for this game with the player's network. GO_ERR_STOPPED once *stop (or NULL)
  * is not 0. */
 int go_search_run(go_search *search, const go_player *player, const go_search_config *config, const go_search_ids *ids,
                   const go_game *game, const atomic_int *stop, go_ply *out);
+
+/* ---- tree.c --------------------------------------------------------------------------------------------- */
+
+/* Memory for so many nodes in all. */
+int go_tree_reserve(go_search *search, uint32_t count);
+/* A new node without edges below `parent` (or GO_NO_NODE). */
+uint32_t go_tree_add(go_search *search, uint32_t parent, uint16_t move, double prior);
+/* Gives a node its edges: the legal moves in order, with priors from `logits` (NULL: uniform). */
+int go_tree_add_edges(go_search *search, uint32_t at, const go_game *game, const int32_t *logits);
+/* Sets `unvisited` of a node whose edges' priors have changed. */
+void go_tree_rank(go_search *search, uint32_t at);
+/* The child to descend to; or GO_NO_NODE, and *edge is to be opened. Not for a node without edges. */
+uint32_t go_tree_select(const go_search *search, uint32_t at, uint32_t *edge);
+/* The new node of an unvisited edge. */
+uint32_t go_tree_open(go_search *search, uint32_t at, uint32_t edge);
+/* One visit more with these sums, in the view of the root's side, for a node and all above it. */
+void go_tree_back_up(go_search *search, uint32_t at, int64_t value, int64_t score);
 /* What the selection maximises for a visited child with `visits` in place of its own (docs/spec/search.md). */
 double go_search_puct(const go_search *search, const go_node *node, const go_node *child, uint32_t visits);
 
