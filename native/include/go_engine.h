@@ -84,6 +84,18 @@ int go_count_sequences(const go_game *game, int32_t depth, uint64_t *count);
 /* Colourings of a board of 20 points at most in which every chain has a liberty. Exponential: for tests. */
 int go_count_positions(int32_t rows, int32_t cols, uint64_t *count);
 
+/* What a number of light playouts gave. */
+typedef struct go_playouts_result {
+  int64_t moves;            /* played in all, passes included */
+  int64_t black_wins;
+  uint64_t hash;            /* FNV-1a's step over each move and, after a game's last, its score in half points (u32) */
+} go_playouts_result;
+/* Plays `count` games from the empty board to their end. Each move is drawn from the legal stones that are not put
+ * into an own one-point eye (a point next to own stones and the edge alone), all with the same chance; without one, a
+ * pass. Game i draws from Philox: key of the seed's first 8 bytes, counter (block, 0, i, 4), words in order: word *
+ * count >> 32 is a place among the points that are left, ascending; an illegal point is taken out and drawn again. */
+int go_playouts(const go_rules *rules, int32_t count, const uint8_t seed[32], go_playouts_result *result);
+
 /* ---- features (version 1) ------------------------------------------------------------------------------- */
 
 enum { GO_FEATURE_PLANES = 20 };

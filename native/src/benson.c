@@ -1,7 +1,5 @@
 #include "game.h"
 
-#include <string.h>
-
 /* Pass-alive areas: D. B. Benson, "Life in the game of Go", Information Sciences 10 (1976).
  *
  * A region of a colour is a connected set of points without its stones. It is vital to a chain of the colour when
@@ -9,169 +7,188 @@
  * stones of the other colour there may come off and leave room). Chains with fewer than two vital regions are taken
  * out, and with them every region they border, until nothing changes: the rest is alive though its owner always
  * passes. A region belongs to the area when it borders living chains only and the other colour cannot live in it:
- * it is vital to one of them, or at most one of its points touches none. */
-
-enum { BLOCKED = 0xffff }; /* region_of the colour's own stones and of the border */
+ * it is vital to one of them, or at most one of its points touches none.
+ *
+ * A region with a point that has to touch a chain and touches none is open: vital to nobody. Open regions are set
+ * aside at once, and in most positions few or no others are left. */
 
 typedef struct region {
-  uint16_t first, end; /* its cells are order[first..end) */
-  uint16_t vital[4];   /* heads of the chains it is vital to; one may stand here twice */
-  uint8_t vital_count, sound, dead_end;
+  uint64_t points[GO_MAX_WORDS];
+  uint64_t border[GO_MAX_WORDS]; /* stones of the colour next to it */
+  uint16_t vital[4];             /* heads of the chains it is vital to */
+  int32_t vital_count, sound;
 } region;
 
-typedef struct benson {
+typedef struct life {
   const go_board *board;
-  int32_t colour, suicide, regions, chains;
-  uint16_t region_of[GO_MAX_CELLS]; /* number + 1, or BLOCKED */
-  uint16_t order[GO_MAX_POINTS];
-  region region[GO_MAX_POINTS];
-  uint16_t heads[GO_MAX_POINTS];
-} benson;
+  int32_t colour, suicide;
+  const uint64_t *stones, *enemy;
+  uint64_t near[GO_MAX_WORDS];  /* next to a stone of the colour, among others off the board */
+  uint64_t alive[GO_MAX_WORDS]; /* stones of the chains that are left */
+  int32_t chains, regions;
+  uint8_t eyes[GO_MAX_CELLS];   /* by head: sound regions vital to the chain */
+  region region[GO_MAX_POINTS]; /* closed ones */
+} life;
 
-/* Numbers every region and finds every chain of the colour. */
-static void find_parts(benson *b) {
-  const go_board *board = b->board;
-  const int32_t step[4] = {-board->stride, -1, 1, board->stride};
-  uint16_t end = 0;
-  b->regions = b->chains = 0;
-  for (int32_t cell = 0; cell < board->cells; cell++) {
-    int32_t at = board->colour[cell];
-    b->region_of[cell] = at == b->colour || at == GO_BORDER ? BLOCKED : 0;
-    if (at == b->colour && board->cell[cell].head == cell) b->heads[b->chains++] = (uint16_t)cell;
-  }
-  for (int32_t start = board->stride; b->chains && start < board->cells; start++) {
-    if (b->region_of[start]) continue;
-    region *r = &b->region[b->regions++];
-    r->first = end;
-    b->order[end++] = (uint16_t)start;
-    b->region_of[start] = (uint16_t)b->regions;
-    for (uint16_t i = r->first; i < end; i++) {
-      for (int32_t k = 0; k < 4; k++) {
-        int32_t near = b->order[i] + step[k];
-        if (b->region_of[near]) continue;
-        b->region_of[near] = (uint16_t)b->regions;
-        b->order[end++] = (uint16_t)near;
-      }
-    }
-    r->end = end;
-  }
+/* Takes the region with the lowest point of `left` out of it into `points`. */
+GO_INLINE void take_region(const go_board *board, uint64_t *left, uint64_t *points, int32_t words) {
+  const int32_t first = go_bits_first(left, words);
+  memset(points, 0, (size_t)words * sizeof *points);
+  go_bits_flip(points, first);
+  go_bits_flood(points, left, board->stride, words);
+  for (int32_t i = 0; i < words; i++) left[i] &= ~points[i];
 }
 
-/* Keeps those of the region's vital chains that are among `heads`. */
-static void intersect(region *r, const uint16_t heads[4], uint8_t count) {
-  uint8_t kept = 0;
-  for (uint8_t i = 0; i < r->vital_count; i++) {
-    for (uint8_t k = 0; k < count; k++) {
-      if (heads[k] != r->vital[i]) continue;
-      r->vital[kept++] = r->vital[i];
-      break;
-    }
-  }
-  r->vital_count = kept;
+GO_INLINE void find_border(const life *l, const uint64_t *points, uint64_t *border, int32_t words) {
+  go_bits_near(border, points, l->board->stride, words);
+  for (int32_t i = 0; i < words; i++) border[i] &= l->stones[i];
 }
 
-/* Finds the chains that the region is vital to and whether the other colour could not make two eyes in it. Large
- * regions are told after a few points. */
-static void judge(const benson *b, region *r) {
-  const go_board *board = b->board;
-  const int32_t step[4] = {-board->stride, -1, 1, board->stride};
-  int32_t inner = 0, started = 0;
-  r->sound = 1;
-  r->vital_count = 0;
-  for (uint16_t i = r->first; i < r->end && (!started || r->vital_count || inner < 2); i++) {
-    int32_t cell = b->order[i];
-    uint16_t heads[4];
-    uint8_t count = 0;
-    for (int32_t k = 0; k < 4; k++) {
-      if (board->colour[cell + step[k]] == b->colour) heads[count++] = board->cell[cell + step[k]].head;
-    }
-    inner += !count;
-    if (board->colour[cell] != GO_EMPTY && !b->suicide) continue;
-    if (started++) {
-      intersect(r, heads, count);
-    } else {
-      r->vital_count = count;
-      memcpy(r->vital, heads, count * sizeof *heads);
-    }
-  }
-  r->dead_end = r->vital_count || inner < 2;
+/* Whether fewer than two points of the region touch no stone of the colour. */
+GO_INLINE int is_narrow(const life *l, const uint64_t *points, int32_t words) {
+  int32_t inner = 0;
+  for (int32_t i = 0; i < words; i++) inner += go_popcount(points[i] & ~l->near[i]);
+  return inner < 2;
 }
 
-/* How many sound regions are vital to the chain, up to two. */
-static int32_t vital_regions(const benson *b, uint16_t head) {
+/* The chains of the colour next to a cell. */
+static int32_t chains_at(const life *l, int32_t cell, uint16_t heads[4]) {
+  const go_board *board = l->board;
+  const int32_t near[4] = {cell - board->stride, cell - 1, cell + 1, cell + board->stride};
   int32_t count = 0;
-  for (int32_t i = 0; i < b->regions && count < 2; i++) {
-    const region *r = &b->region[i];
-    if (!r->sound) continue;
-    for (uint8_t k = 0; k < r->vital_count; k++) {
-      if (r->vital[k] != head) continue;
-      count++;
-      break;
-    }
+  for (int32_t i = 0; i < 4; i++) {
+    if (board->colour[near[i]] != l->colour) continue;
+    const uint16_t head = board->cell[near[i]].head;
+    int32_t k = 0;
+    while (k < count && heads[k] != head) k++;
+    heads[k] = head;
+    count += k == count;
   }
   return count;
 }
 
-/* Every region that the chain borders is unsound from now on. */
-static void drop(benson *b, uint16_t head) {
-  const go_board *board = b->board;
+/* Whether the chain touches each of the region's points that have to touch it. */
+GO_INLINE int is_vital(const life *l, const uint64_t *points, uint16_t head, int32_t words) {
+  const go_board *board = l->board;
+  for (int32_t i = 0; i < words; i++) {
+    if (points[i] & ~l->enemy[i] & ~board->liberty[head * words + i]) return 0;
+  }
+  for (int32_t i = 0; l->suicide && i < words; i++) {
+    for (uint64_t rest = points[i] & l->enemy[i]; rest; rest &= rest - 1) {
+      uint16_t heads[4];
+      const int32_t count = chains_at(l, 64 * i + go_lowest(rest) + board->stride, heads);
+      int32_t k = 0;
+      while (k < count && heads[k] != head) k++;
+      if (k == count) return 0;
+    }
+  }
+  return 1;
+}
+
+/* Adds a closed region. The chains it may be vital to all stand next to one of its empty points, and there is one:
+ * stones of the other colour have a liberty. */
+GO_INLINE void add_region(life *l, uint64_t *closed, int32_t words) {
+  region *r = &l->region[l->regions++];
+  uint64_t empty[GO_MAX_WORDS];
+  uint16_t heads[4];
+  take_region(l->board, closed, r->points, words);
+  find_border(l, r->points, r->border, words);
+  for (int32_t i = 0; i < words; i++) empty[i] = r->points[i] & ~l->enemy[i];
+  const int32_t count = chains_at(l, go_bits_first(empty, words) + l->board->stride, heads);
+  r->sound = 1;
+  r->vital_count = 0;
+  for (int32_t i = 0; i < count; i++) {
+    if (!is_vital(l, r->points, heads[i], words)) continue;
+    r->vital[r->vital_count++] = heads[i];
+    l->chains += ++l->eyes[heads[i]] == 2;
+  }
+}
+
+/* Puts a chain's stones into `alive`, or takes them out. */
+static void flip_chain(life *l, uint16_t head) {
   uint16_t stone = head;
   do {
-    const int32_t near[4] = {stone - board->stride, stone - 1, stone + 1, stone + board->stride};
-    for (int32_t i = 0; i < 4; i++) {
-      if (b->region_of[near[i]] != BLOCKED) b->region[b->region_of[near[i]] - 1].sound = 0;
-    }
-    stone = board->cell[stone].next;
+    go_bits_flip(l->alive, stone - l->board->stride);
+    stone = l->board->cell[stone].next;
   } while (stone != head);
 }
 
-static void settle(benson *b, uint8_t area[GO_MAX_CELLS]) {
-  const go_board *board = b->board;
-  find_parts(b);
-  if (b->regions < 2) return;
-  for (int32_t i = 0; i < b->regions; i++) judge(b, &b->region[i]);
-  for (int32_t before = -1; before != b->chains;) {
-    int32_t kept = 0;
-    before = b->chains;
-    for (int32_t i = 0; i < before; i++) {
-      if (vital_regions(b, b->heads[i]) >= 2) {
-        b->heads[kept++] = b->heads[i];
-      } else {
-        drop(b, b->heads[i]);
+/* Leaves the chains in `alive` that live together. */
+GO_INLINE void find_alive(life *l, int32_t words) {
+  memset(l->alive, 0, (size_t)words * sizeof *l->alive);
+  for (int32_t i = 0; i < l->regions; i++) {
+    const region *r = &l->region[i];
+    for (int32_t k = 0; k < r->vital_count; k++) {
+      const uint16_t head = r->vital[k];
+      if (l->eyes[head] >= 2 && !go_bits_has(l->alive, head - l->board->stride)) flip_chain(l, head);
+    }
+  }
+  for (int32_t changed = 1; changed;) {
+    changed = 0;
+    for (int32_t i = 0; i < l->regions; i++) {
+      region *r = &l->region[i];
+      if (!r->sound || go_bits_within(r->border, l->alive, words)) continue;
+      r->sound = 0;
+      changed = 1;
+      for (int32_t k = 0; k < r->vital_count; k++) {
+        if (l->eyes[r->vital[k]]-- != 2) continue;
+        flip_chain(l, r->vital[k]);
+        l->chains--;
       }
     }
-    b->chains = kept;
-  }
-  if (!b->chains) return;
-  for (int32_t i = 0; i < b->chains; i++) {
-    uint16_t stone = b->heads[i];
-    do {
-      area[stone] = (uint8_t)b->colour;
-      stone = board->cell[stone].next;
-    } while (stone != b->heads[i]);
-  }
-  for (int32_t i = 0; i < b->regions; i++) {
-    const region *r = &b->region[i];
-    if (!r->sound || !r->dead_end) continue;
-    for (uint16_t k = r->first; k < r->end; k++) area[b->order[k]] = (uint8_t)b->colour;
   }
 }
 
-void go_board_pass_alive(const go_board *board, int32_t suicide, uint8_t area[GO_MAX_CELLS]) {
-  benson b;
-  b.board = board;
-  b.suicide = suicide;
-  memset(area, GO_EMPTY, (size_t)board->cells);
-  for (b.colour = GO_BLACK; b.colour <= GO_WHITE; b.colour++) settle(&b, area);
+GO_INLINE void settle(life *l, uint64_t *area, int32_t words) {
+  const go_board *board = l->board;
+  uint64_t free[GO_MAX_WORDS], open[GO_MAX_WORDS], closed[GO_MAX_WORDS];
+  go_bits_near(l->near, l->stones, board->stride, words);
+  for (int32_t i = 0; i < words; i++) {
+    free[i] = board->onboard[i] & ~l->stones[i];
+    open[i] = free[i] & ~l->near[i] & ~(l->suicide ? 0 : l->enemy[i]);
+  }
+  go_bits_flood(open, free, board->stride, words);
+  for (int32_t i = 0; i < words; i++) closed[i] = free[i] & ~open[i];
+  if (!go_bits_any(closed, words)) return;
+  memset(l->eyes, 0, (size_t)board->cells);
+  l->regions = l->chains = 0;
+  while (go_bits_any(closed, words)) add_region(l, closed, words);
+  if (l->chains) find_alive(l, words);
+  if (!l->chains) return;
+  for (int32_t i = 0; i < words; i++) area[i] = l->alive[i];
+  for (int32_t i = 0; i < l->regions; i++) {
+    const region *r = &l->region[i];
+    if (!r->sound || !(r->vital_count || is_narrow(l, r->points, words))) continue;
+    for (int32_t k = 0; k < words; k++) area[k] |= r->points[k];
+  }
+  while (go_bits_any(open, words)) {
+    region r;
+    take_region(board, open, r.points, words);
+    if (!is_narrow(l, r.points, words)) continue;
+    find_border(l, r.points, r.border, words);
+    if (!go_bits_within(r.border, l->alive, words)) continue;
+    for (int32_t k = 0; k < words; k++) area[k] |= r.points[k];
+  }
+}
+
+void go_board_pass_alive(const go_board *board, int32_t suicide, uint64_t area[2 * GO_MAX_WORDS]) {
+  const int32_t words = board->words;
+  life l;
+  l.board = board;
+  l.suicide = suicide;
+  memset(area, 0, 2 * (size_t)words * sizeof *area);
+  for (l.colour = GO_BLACK; l.colour <= GO_WHITE; l.colour++) {
+    l.stones = go_stones_of(board, l.colour);
+    l.enemy = go_stones_of(board, go_other(l.colour));
+    if (board->stones[l.colour]) GO_BY_WORDS(words, settle, &l, area + (l.colour - 1) * words);
+  }
 }
 
 int go_game_pass_alive(const go_game *game, uint8_t *alive, size_t len) {
   const go_board *board = &game->board;
-  uint8_t area[GO_MAX_CELLS];
+  uint64_t area[2 * GO_MAX_WORDS];
   if (len != (size_t)board->points) return GO_ERR_ARGUMENT;
   go_board_pass_alive(board, game->rules.suicide, area);
-  for (int32_t row = 0; row < board->rows; row++) {
-    memcpy(alive + row * board->cols, area + (row + 1) * board->stride, (size_t)board->cols);
-  }
+  go_board_write(board, area, alive);
   return GO_OK;
 }

@@ -29,36 +29,46 @@ static uint8_t size_scalar(int32_t points) {
   return clamp7(v);
 }
 
-/* The planes that look at one point. */
-static void put_point(const go_game *game, const uint8_t *alive, int32_t cell, uint8_t *at, size_t plane) {
+/* Sets plane 9: where ko or superko alone forbids a stone. */
+static void put_bans(const go_game *game, uint8_t *plane) {
   const go_board *board = &game->board;
-  int32_t colour = board->colour[cell], own = game->to_move;
-  at[PLANE_BOARD * plane] = ON;
-  if (colour == GO_EMPTY) {
-    if (go_game_ban(game, cell)) at[PLANE_BAN * plane] = ON;
-  } else {
-    int32_t liberties = board->cell[board->cell[cell].head].liberties;
-    at[(size_t)(colour == own ? PLANE_OWN : PLANE_OTHER) * plane] = ON;
-    if (liberties <= 3) {
-      int32_t first = colour == own ? PLANE_OWN_LIBERTIES : PLANE_OTHER_LIBERTIES;
-      at[(size_t)(first + liberties - 1) * plane] = ON;
-    }
+  uint64_t bans[GO_MAX_WORDS];
+  go_game_bans(game, bans);
+  for (int32_t i = 0; i < board->words; i++) {
+    for (; bans[i]; bans[i] &= bans[i] - 1) plane[go_point_of(board, 64 * i + go_lowest(bans[i]) + board->stride)] = ON;
   }
-  if (alive[cell]) at[(size_t)(alive[cell] == own ? PLANE_OWN_ALIVE : PLANE_OTHER_ALIVE) * plane] = ON;
 }
 
 int go_game_features(const go_game *game, uint8_t *out, size_t len) {
   const go_board *board = &game->board;
   size_t plane = (size_t)board->points;
-  uint8_t alive[GO_MAX_CELLS];
+  const int32_t own = game->to_move, other = go_other(own);
+  /* Where a point's colour, its chain's liberties and its area show; plane 0 where there is nothing to show. */
+  size_t stones[3] = {0}, liberties[3][5] = {{0}}, areas[3] = {0};
+  uint64_t alive[2 * GO_MAX_WORDS];
   if (len != GO_FEATURE_PLANES * plane) return GO_ERR_ARGUMENT;
   memset(out, 0, len);
+  stones[own] = PLANE_OWN * plane;
+  stones[other] = PLANE_OTHER * plane;
+  areas[own] = PLANE_OWN_ALIVE * plane;
+  areas[other] = PLANE_OTHER_ALIVE * plane;
+  for (size_t n = 1; n <= 3; n++) {
+    liberties[own][n] = (PLANE_OWN_LIBERTIES + n - 1) * plane;
+    liberties[other][n] = (PLANE_OTHER_LIBERTIES + n - 1) * plane;
+  }
   go_board_pass_alive(board, game->rules.suicide, alive);
   for (int32_t row = 0, p = 0; row < board->rows; row++) {
     for (int32_t col = 0; col < board->cols; col++, p++) {
-      put_point(game, alive, (row + 1) * board->stride + col, out + p, plane);
+      const int32_t bit = row * board->stride + col, cell = bit + board->stride, colour = board->colour[cell];
+      const int32_t n = board->cell[board->cell[cell].head].liberties; /* of an empty point: not used */
+      uint8_t *at = out + p;
+      at[PLANE_BOARD * plane] = ON;
+      at[stones[colour]] = ON;
+      at[liberties[colour][n < 4 ? n : 4]] = ON;
+      at[areas[GO_BLACK * go_bits_has(alive, bit) + GO_WHITE * go_bits_has(alive + board->words, bit)]] = ON;
     }
   }
+  put_bans(game, out + PLANE_BAN * plane);
   for (int32_t i = 0; i < HISTORY && i < game->moves; i++) {
     int32_t move = game->log[game->moves - 1 - i] & 0x7fff;
     if (move < board->points) out[(size_t)(PLANE_LAST + i) * plane + (size_t)move] = ON;

@@ -18,12 +18,17 @@ int go_rules_check(const go_rules *rules) {
 
 static int has_superko(const go_game *game) { return game->rules.ko != GO_KO_SIMPLE; }
 
+static void add_to_history(go_game *game) {
+  const go_board *board = &game->board;
+  go_history_add(&game->history, board->hash, board->stones, board->bits, game->to_move);
+}
+
 /* Starts the superko history with the board as it is. */
 static int start_history(go_game *game) {
   go_history_clear(&game->history, 2 * (uint32_t)game->board.words);
   if (!has_superko(game)) return GO_OK;
   if (go_history_reserve(&game->history)) return GO_ERR_MEMORY;
-  go_history_add(&game->history, game->board.hash, game->board.bits, game->to_move);
+  add_to_history(game);
   return GO_OK;
 }
 
@@ -39,8 +44,8 @@ static int reserve_log(go_game *game, int32_t moves) {
   return GO_OK;
 }
 
+/* Starts the game on the board as it is. */
 static int start(go_game *game) {
-  go_board_init(&game->board, game->rules.rows, game->rules.cols);
   game->to_move = GO_BLACK;
   game->end = GO_END_NONE;
   game->moves = game->passes = game->ko = 0;
@@ -54,6 +59,7 @@ int go_game_new(const go_rules *rules, go_game **out) {
   go_game *game = calloc(1, sizeof *game);
   if (!game) return GO_ERR_MEMORY;
   game->rules = *rules;
+  go_board_init(&game->board, rules->rows, rules->cols);
   if (start(game) || reserve_log(game, 1)) {
     go_game_free(game);
     return GO_ERR_MEMORY;
@@ -96,6 +102,7 @@ int go_game_copy(const go_game *game, go_game **out) {
 }
 
 void go_game_clear(go_game *game) {
+  go_board_clear(&game->board);
   /* The history's first position fits in the memory that go_game_new took. */
   (void)start(game);
 }
@@ -130,6 +137,10 @@ static int judge(const go_game *game, int32_t cell, int32_t colour, go_effect *e
     /* A stone there takes the one that took, and no more: each other chain next to it has a liberty besides. */
     return cell == game->ko && colour == game->to_move ? GO_ERR_KO : GO_OK;
   }
+  const int32_t own = effect->suicide ? 1 - effect->taken : 1, other = effect->suicide ? 0 : -effect->taken;
+  const int32_t black = board->stones[GO_BLACK] + (colour == GO_BLACK ? own : other);
+  const int32_t white = board->stones[GO_WHITE] + (colour == GO_BLACK ? other : own);
+  if (!go_history_has_kind(&game->history, go_board_kind(black, white))) return GO_OK;
   if (!go_history_may_hold(&game->history, effect->hash)) return GO_OK;
   uint64_t bits[2 * GO_MAX_WORDS];
   go_board_bits_after(board, cell, colour, effect, bits);
@@ -139,10 +150,55 @@ static int judge(const go_game *game, int32_t cell, int32_t colour, go_effect *e
   return GO_ERR_SUPERKO;
 }
 
-int go_game_ban(const go_game *game, int32_t cell) {
+/* Adds the points where a stone of the side to move takes a chain. */
+static void add_captures(const go_game *game, uint64_t *points) {
+  const go_board *board = &game->board;
+  const uint64_t *other = go_stones_of(board, go_other(game->to_move));
+  for (int32_t i = 0; i < board->words; i++) {
+    for (uint64_t rest = board->heads[i] & other[i]; rest; rest &= rest - 1) {
+      const int32_t head = 64 * i + go_lowest(rest) + board->stride;
+      if (board->cell[head].liberties != 1) continue;
+      for (int32_t k = 0; k < board->words; k++) points[k] |= board->liberty[head * board->words + k];
+    }
+  }
+}
+
+/* Empty points where a stone may be forbidden to the side to move. On all others it surely has a liberty, and gives a
+ * board that was not there, since none had its numbers of stones. */
+static void find_doubtful(const go_game *game, uint64_t *doubtful) {
+  const go_board *board = &game->board;
+  const int32_t words = board->words, own = board->stones[game->to_move] + 1;
+  const int32_t other = board->stones[go_other(game->to_move)];
+  const int may_repeat = has_superko(game) && own <= game->history.most[game->to_move];
+  uint64_t near[GO_MAX_WORDS];
+  go_board_empty(board, doubtful);
+  if (may_repeat && go_history_has_kind(&game->history, game->to_move == GO_BLACK ? go_board_kind(own, other)
+                                                                                   : go_board_kind(other, own))) {
+    return;
+  }
+  go_bits_near(near, doubtful, board->stride, words);
+  for (int32_t i = 0; i < words; i++) doubtful[i] &= ~near[i];
+  if (may_repeat) add_captures(game, doubtful);
+  if (game->ko) doubtful[(game->ko - board->stride) / 64] |= (uint64_t)1 << ((game->ko - board->stride) % 64);
+}
+
+static int is_banned(const go_game *game, int32_t cell) {
   go_effect effect;
-  int status = judge(game, cell, game->to_move, &effect);
+  const int status = judge(game, cell, game->to_move, &effect);
   return status == GO_ERR_KO || status == GO_ERR_SUPERKO;
+}
+
+void go_game_bans(const go_game *game, uint64_t *bans) {
+  const go_board *board = &game->board;
+  uint64_t doubtful[GO_MAX_WORDS];
+  find_doubtful(game, doubtful);
+  for (int32_t i = 0; i < board->words; i++) {
+    bans[i] = 0;
+    for (uint64_t rest = doubtful[i]; rest; rest &= rest - 1) {
+      const int32_t bit = go_lowest(rest);
+      bans[i] |= (uint64_t)is_banned(game, 64 * i + bit + board->stride) << bit;
+    }
+  }
 }
 
 int go_game_check(const go_game *game, int32_t move, int32_t colour) {
@@ -158,11 +214,17 @@ int go_game_legal(const go_game *game, uint8_t *legal, size_t len) {
   if (len != (size_t)board->points + 1) return GO_ERR_ARGUMENT;
   memset(legal, 0, len);
   if (game->end) return GO_OK;
-  for (int32_t row = 0, p = 0; row < board->rows; row++) {
-    for (int32_t col = 0; col < board->cols; col++, p++) {
+  for (int32_t row = 0; row < board->rows; row++) {
+    const uint8_t *colour = board->colour + (row + 1) * board->stride;
+    for (int32_t col = 0; col < board->cols; col++) legal[row * board->cols + col] = colour[col] == GO_EMPTY;
+  }
+  uint64_t doubtful[GO_MAX_WORDS];
+  find_doubtful(game, doubtful);
+  for (int32_t i = 0; i < board->words; i++) {
+    for (uint64_t rest = doubtful[i]; rest; rest &= rest - 1) {
       go_effect effect;
-      int32_t cell = (row + 1) * board->stride + col;
-      if (board->colour[cell] == GO_EMPTY) legal[p] = judge(game, cell, game->to_move, &effect) == GO_OK;
+      const int32_t cell = 64 * i + go_lowest(rest) + board->stride;
+      if (judge(game, cell, game->to_move, &effect)) legal[go_point_of(board, cell)] = 0;
     }
   }
   legal[board->points] = 1;
@@ -174,13 +236,11 @@ int go_game_legal(const go_game *game, uint8_t *legal, size_t len) {
 static int32_t find_end(const go_game *game) {
   if (game->passes == 2) return GO_END_PASSES;
   if (game->rules.settled_end && !game->passes) {
-    uint8_t area[GO_MAX_CELLS];
-    int settled = 1;
-    go_board_pass_alive(&game->board, game->rules.suicide, area);
-    for (int32_t cell = game->board.stride; settled && cell < game->board.cells; cell++) {
-      settled = game->board.colour[cell] == GO_BORDER || area[cell] != GO_EMPTY;
-    }
-    if (settled) return GO_END_SETTLED;
+    const go_board *board = &game->board;
+    uint64_t area[2 * GO_MAX_WORDS];
+    go_board_pass_alive(board, game->rules.suicide, area);
+    /* No point is in both areas. */
+    if (go_bits_count(area, 2 * board->words) == board->points) return GO_END_SETTLED;
   }
   int32_t cap = game->rules.move_cap ? game->rules.move_cap : GO_MAX_MOVES;
   return game->moves >= cap ? GO_END_CAP : GO_END_NONE;
@@ -193,14 +253,10 @@ static int32_t ko_after(const go_board *board, int32_t cell, const go_effect *ef
   return chain->head == cell && chain->size == 1 && chain->liberties == 1 ? effect->chains[0] : 0;
 }
 
-int go_game_play(go_game *game, int32_t move, int32_t colour) {
+int go_game_play_cell(go_game *game, int32_t move, int32_t cell) {
   go_board *board = &game->board;
+  const int32_t colour = game->to_move;
   go_effect effect;
-  if (!between(move, 0, board->points) || !between(colour, GO_EMPTY, GO_WHITE)) return GO_ERR_ARGUMENT;
-  if (game->end) return GO_ERR_FINISHED;
-  if (colour && colour != game->to_move) return GO_ERR_TURN;
-  colour = game->to_move;
-  int32_t cell = move == board->points ? 0 : go_cell_of(board, move);
   if (cell) {
     int status = judge(game, cell, colour, &effect);
     if (status) return status;
@@ -220,8 +276,16 @@ int go_game_play(go_game *game, int32_t move, int32_t colour) {
   game->log[game->moves++] = (uint16_t)(move | (colour == GO_WHITE ? 0x8000 : 0));
   game->to_move = go_other(colour);
   game->end = find_end(game);
-  if (has_superko(game) && !game->end) go_history_add(&game->history, board->hash, board->bits, game->to_move);
+  if (has_superko(game) && !game->end) add_to_history(game);
   return GO_OK;
+}
+
+int go_game_play(go_game *game, int32_t move, int32_t colour) {
+  const go_board *board = &game->board;
+  if (!between(move, 0, board->points) || !between(colour, GO_EMPTY, GO_WHITE)) return GO_ERR_ARGUMENT;
+  if (game->end) return GO_ERR_FINISHED;
+  if (colour && colour != game->to_move) return GO_ERR_TURN;
+  return go_game_play_cell(game, move, move == board->points ? 0 : go_cell_of(board, move));
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------- */
@@ -233,6 +297,15 @@ int go_game_stones(const go_game *game, uint8_t *stones, size_t len) {
     memcpy(stones + row * board->cols, board->colour + (row + 1) * board->stride, (size_t)board->cols);
   }
   return GO_OK;
+}
+
+void go_board_write(const go_board *board, const uint64_t *sets, uint8_t *out) {
+  const uint64_t *black = sets, *white = sets + board->words;
+  for (int32_t row = 0; row < board->rows; row++) {
+    for (int32_t bit = row * board->stride; bit < row * board->stride + board->cols; bit++) {
+      *out++ = (uint8_t)(GO_BLACK * go_bits_has(black, bit) + GO_WHITE * go_bits_has(white, bit));
+    }
+  }
 }
 
 int32_t go_game_to_move(const go_game *game) { return game->to_move; }

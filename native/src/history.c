@@ -6,6 +6,8 @@
 /* The stored boards stand one after another; `slots` finds them by hash with linear probing and is at most half
  * full. A hit is compared bit by bit, so two boards with one hash are told apart. */
 
+enum { SLOTS_FIRST = 128, SLOTS_KEPT = 1024 };
+
 void go_history_free(go_history *history) {
   free(history->boards);
   free(history->hashes);
@@ -52,14 +54,20 @@ static void insert(go_history *history, uint32_t position) {
 }
 
 void go_history_clear(go_history *history, uint32_t width) {
+  /* A table of moderate size stays for the next game, if there are boards for it. */
+  if (history->slot_count > SLOTS_KEPT || history->slot_count / 2 * (size_t)width > history->board_words) {
+    history->slot_count = 0;
+  }
+  if (history->slot_count) memset(history->slots, 0, history->slot_count * sizeof *history->slots);
+  memset(history->kinds, 0, sizeof history->kinds);
+  memset(history->most, 0, sizeof history->most);
   history->width = width;
   history->count = 0;
-  history->slot_count = 0;
 }
 
 int go_history_reserve(go_history *history) {
   if (2 * history->count < history->slot_count) return GO_OK;
-  uint32_t slot_count = history->slot_count ? 2 * history->slot_count : 128;
+  uint32_t slot_count = history->slot_count ? 2 * history->slot_count : SLOTS_FIRST;
   if (ensure(history, slot_count / 2, history->width)) return GO_ERR_MEMORY;
   history->slot_count = slot_count;
   memset(history->slots, 0, slot_count * sizeof *history->slots);
@@ -72,6 +80,8 @@ int go_history_copy(go_history *dst, const go_history *src) {
   dst->width = src->width;
   dst->count = src->count;
   dst->slot_count = src->slot_count;
+  memcpy(dst->kinds, src->kinds, sizeof dst->kinds);
+  memcpy(dst->most, src->most, sizeof dst->most);
   if (!src->slot_count) return GO_OK;
   memcpy(dst->boards, src->boards, (size_t)src->count * src->width * sizeof *src->boards);
   memcpy(dst->hashes, src->hashes, src->count * sizeof *src->hashes);
@@ -103,13 +113,18 @@ int32_t go_history_find(const go_history *history, uint64_t hash, const uint64_t
   return -1;
 }
 
-void go_history_add(go_history *history, uint64_t hash, const uint64_t *bits, int32_t to_move) {
-  int32_t position = go_history_find(history, hash, bits);
+void go_history_add(go_history *history, uint64_t hash, const int32_t stones[3], const uint64_t *bits, int32_t to_move) {
+  const uint32_t kind = go_board_kind(stones[GO_BLACK], stones[GO_WHITE]);
+  int32_t position = go_history_has_kind(history, kind) ? go_history_find(history, hash, bits) : -1;
   if (position < 0) {
     position = (int32_t)history->count++;
     memcpy(history->boards + (size_t)position * history->width, bits, history->width * sizeof *bits);
     history->hashes[position] = hash;
     history->seen[position] = 0;
+    history->kinds[kind / 64] |= (uint64_t)1 << (kind % 64);
+    for (int32_t colour = GO_BLACK; colour <= GO_WHITE; colour++) {
+      if (stones[colour] > history->most[colour]) history->most[colour] = stones[colour];
+    }
     insert(history, (uint32_t)position);
   }
   history->seen[position] |= (uint8_t)to_move;

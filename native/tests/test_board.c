@@ -51,14 +51,35 @@ static void flood(const go_board *board, int32_t cell, int32_t *size, int32_t *l
   }
 }
 
+/* The same stones; chains may have other heads. */
 static int is_same_board(const go_board *a, const go_board *b) {
   return a->cells == b->cells && a->hash == b->hash && !memcmp(a->colour, b->colour, (size_t)a->cells) &&
+         !memcmp(a->onboard, b->onboard, sizeof a->onboard) && !memcmp(a->stones, b->stones, sizeof a->stones) &&
          !memcmp(a->bits, b->bits, 2 * (size_t)a->words * sizeof *a->bits);
+}
+
+/* What the board keeps of one chain, against what was counted and the board with these stones alone. */
+static void check_chain(const go_board *board, int32_t head, int32_t size, int32_t liberties) {
+  const uint64_t *liberty = board->liberty + head * board->words;
+  go_board alone;
+  go_board_init(&alone, board->rows, board->cols);
+  for (int32_t cell = board->stride; cell < board->cells; cell++) {
+    if (board->colour[cell] == board->colour[head] && board->cell[cell].head == head) {
+      go_board_place(&alone, cell, board->colour[head]);
+    }
+  }
+  CHECK_EQ(alone.stones[board->colour[head]], size);
+  CHECK_EQ(board->chain_hash[head], alone.hash);
+  CHECK(go_bits_has(board->heads, head - board->stride));
+  CHECK_EQ(board->cell[head].liberties, liberties);
+  CHECK_EQ(go_bits_count(liberty, board->words), liberties);
+  for (int32_t i = 0; i < board->words; i++) CHECK_EQ(liberty[i] & ~alone.liberty[alone.cell[head].head * board->words + i], 0);
 }
 
 /* Everything the board keeps up to date, against the colours alone. */
 static void check_board(const go_board *board) {
   go_board fresh;
+  int32_t chains = 0;
   go_board_init(&fresh, board->rows, board->cols);
   for (int32_t p = 0; p < board->points; p++) {
     int32_t cell = go_cell_of(board, p), size, liberties;
@@ -74,10 +95,24 @@ static void check_board(const go_board *board) {
     } while (++length <= size && stone != head);
     CHECK_EQ(length, size);
     CHECK_EQ(board->cell[head].size, size);
-    CHECK_EQ(board->cell[head].liberties, liberties);
     CHECK(liberties > 0);
+    if (head != cell) continue;
+    chains++;
+    check_chain(board, head, size, liberties);
   }
+  CHECK_EQ(go_bits_count(board->heads, board->words), chains);
   CHECK(is_same_board(board, &fresh));
+}
+
+/* Bans are asked for many points at once, with short cuts, and for one by playing. */
+static void check_bans(const go_game *game) {
+  const go_board *board = &game->board;
+  uint64_t bans[GO_MAX_WORDS];
+  go_game_bans(game, bans);
+  for (int32_t cell = board->stride; cell < board->cells - board->stride; cell++) {
+    const int at = board->colour[cell] == GO_EMPTY ? go_game_check(game, go_point_of(board, cell), GO_EMPTY) : GO_OK;
+    CHECK_EQ(go_bits_has(bans, cell - board->stride), at == GO_ERR_KO || at == GO_ERR_SUPERKO);
+  }
 }
 
 /* ---- tests ----------------------------------------------------------------------------------------------- */
@@ -96,11 +131,13 @@ static void random_game(const go_rules *rules, int32_t limit, go_game *scratch) 
       if (legal[p]) moves[count++] = p;
       CHECK_EQ(go_game_check(game, p, GO_EMPTY) == GO_OK, legal[p]);
     }
+    check_bans(game);
     int32_t move = count && random_below(20) ? moves[random_below((uint32_t)count)] : pass;
     CHECK_EQ(go_game_copy_into(scratch, game), GO_OK);
     CHECK_EQ(go_game_play(scratch, move, game->to_move), GO_OK);
     CHECK_EQ(go_game_play(game, move, GO_EMPTY), GO_OK);
     CHECK(is_same_board(&scratch->board, &game->board));
+    check_board(&scratch->board);
     CHECK_EQ(scratch->history.count, game->history.count);
     CHECK_EQ(scratch->ko, game->ko);
     CHECK_EQ(go_history_find(&game->history, game->board.hash, game->board.bits) >= 0,
@@ -169,7 +206,7 @@ static void test_ko(void) {
     CHECK_EQ(go_game_captured(game, GO_BLACK), 1);
     CHECK_EQ(go_game_check(game, 6, GO_EMPTY), expected[ko]);
     CHECK_EQ(go_game_check(game, 6, GO_WHITE), GO_OK);
-    CHECK(go_game_ban(game, go_cell_of(&game->board, 6)));
+    check_bans(game);
     CHECK_EQ(go_game_play(game, 16, GO_EMPTY), GO_OK);
     CHECK_EQ(go_game_play(game, 12, GO_EMPTY), GO_OK);
     CHECK_EQ(go_game_check(game, 6, GO_EMPTY), GO_OK); /* another board: white has one more */
@@ -181,15 +218,16 @@ static void test_ko(void) {
 static void test_equal_hashes(void) {
   go_history history = {0};
   const uint64_t one[2] = {1, 0}, two[2] = {2, 0};
+  const int32_t stones[3] = {0, 1, 0};
   go_history_clear(&history, 2);
   CHECK_EQ(go_history_reserve(&history), GO_OK);
-  go_history_add(&history, 77, one, GO_BLACK);
+  go_history_add(&history, 77, stones, one, GO_BLACK);
   CHECK_EQ(go_history_may_hold(&history, 77), 1);
   CHECK_EQ(go_history_find(&history, 77, two), -1);
-  go_history_add(&history, 77, two, GO_WHITE);
+  go_history_add(&history, 77, stones, two, GO_WHITE);
   CHECK_EQ(go_history_find(&history, 77, one), 0);
   CHECK_EQ(go_history_find(&history, 77, two), 1);
-  go_history_add(&history, 77, two, GO_BLACK);
+  go_history_add(&history, 77, stones, two, GO_BLACK);
   CHECK_EQ(history.count, 2);
   CHECK_EQ(history.seen[1], GO_BLACK | GO_WHITE);
   go_history_free(&history);
@@ -377,7 +415,83 @@ static void test_longest_game(void) {
   go_game_free(game);
 }
 
+/* ---- sets of points -------------------------------------------------------------------------------------- */
+
+static void test_bits(void) {
+  random_state = 3;
+  for (int32_t round = 0; round < 2000; round++) {
+    const uint64_t x = ((uint64_t)random_below(1u << 30) << 34 ^ random_below(1u << 30) << 4) >> random_below(60) | 1;
+    int32_t k = 0;
+    for (int32_t bit = 0; bit < 64; bit++) {
+      if (x >> bit & 1) CHECK_EQ(go_select(x, k++), bit);
+    }
+    CHECK_EQ(go_popcount(x), k);
+  }
+  CHECK_EQ(go_select(UINT64_MAX, 63), 63);
+  CHECK_EQ(go_popcount(UINT64_MAX), 64);
+}
+
+/* The points connected to one point within random masks, by sets and by following neighbours. */
+static void test_floods(void) {
+  static const int32_t sides[][2] = {{1, 1}, {1, 19}, {19, 1}, {7, 7}, {8, 8}, {9, 9}, {13, 13}, {5, 18}, {19, 19}};
+  random_state = 4;
+  for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+    for (int32_t round = 0; round < 50; round++) {
+      go_board board;
+      go_board_init(&board, sides[i][0], sides[i][1]);
+      const int32_t start = go_cell_of(&board, (int32_t)random_below((uint32_t)board.points));
+      uint64_t mask[GO_MAX_WORDS] = {0}, set[GO_MAX_WORDS] = {0}, wanted[GO_MAX_WORDS] = {0};
+      int32_t stack[GO_MAX_POINTS], depth = 0;
+      for (int32_t p = 0; p < board.points; p++) {
+        const int32_t cell = go_cell_of(&board, p);
+        if (cell == start || random_below(3)) go_bits_flip(mask, cell - board.stride);
+        else board.colour[cell] = GO_BORDER;
+      }
+      go_bits_flip(set, start - board.stride);
+      go_bits_flood(set, mask, board.stride, board.words);
+      stack[depth++] = start;
+      board.colour[start] = GO_BLACK;
+      while (depth) {
+        const int32_t at = stack[--depth], near[4] = {at - board.stride, at - 1, at + 1, at + board.stride};
+        go_bits_flip(wanted, at - board.stride);
+        for (int k = 0; k < 4; k++) {
+          if (board.colour[near[k]] != GO_EMPTY) continue;
+          board.colour[near[k]] = GO_BLACK;
+          stack[depth++] = near[k];
+        }
+      }
+      CHECK(!memcmp(set, wanted, sizeof set));
+    }
+  }
+}
+
+/* ---- playouts -------------------------------------------------------------------------------------------- */
+
+static void test_playouts(void) {
+  const uint8_t seed[32] = {1};
+  go_playouts_result whole, part;
+  for (int32_t ko = GO_KO_SIMPLE; ko <= GO_KO_SITUATIONAL; ko++) {
+    go_rules rules = rules_of(9, 9, ko, 1);
+    rules.move_cap = 3 * 81;
+    CHECK_EQ(go_playouts(&rules, 20, seed, &whole), GO_OK);
+    CHECK_EQ(go_playouts(&rules, 19, seed, &part), GO_OK);
+    CHECK(whole.moves > part.moves + 40 && whole.moves <= 20 * 243);
+    CHECK(whole.black_wins >= part.black_wins && whole.black_wins <= 20);
+    CHECK(whole.hash != part.hash);
+    CHECK_EQ(go_playouts(&rules, 20, seed, &part), GO_OK);
+    CHECK_EQ(part.hash, whole.hash);
+    CHECK_EQ(go_playouts(&rules, 0, seed, &part), GO_OK);
+    CHECK_EQ(part.moves, 0);
+    CHECK_EQ(go_playouts(&rules, -1, seed, &part), GO_ERR_ARGUMENT);
+    rules.cols = 20;
+    CHECK_EQ(go_playouts(&rules, 1, seed, &part), GO_ERR_ARGUMENT);
+  }
+}
+
 int main(void) {
+  test_bits();
+  test_floods();
+  test_playouts();
   test_random_games();
   test_refusals();
   test_ko();
