@@ -1,12 +1,13 @@
 """Plays gate pairs that the log assigns to this node's key, before any other game.
 
-Spec: `docs/spec/gate.md`. Contributors and the coordinator's own player use it alike; results go out through the outbox.
+Spec: `docs/spec/gate.md`. Contributors and the coordinator's own player use it alike; results go out through the outbox,
+none before the engine's canaries came out.
 """
 
 import trio
 
 from native.pool import Done
-from node.engine import Engine
+from node.engine.engine import Engine
 from node.member import Member
 from node.networks import NetworkFault
 from node.outbox import GATE_RESULT, Outbox
@@ -73,6 +74,7 @@ class GatePlayer:
         done = [game for game in games if game is not None and game.is_ok]
         if len(done) != len(jobs):
             return
+        await self._engine.verify_canaries()
         raw = encode_batch([game.block for game in done])
         batch = parse_batch(raw)
         blob = compress(raw)

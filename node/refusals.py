@@ -2,6 +2,7 @@
 
 import sqlite3
 
+from native.canary import WrongMachine
 from native.errors import EngineError
 from node.audits.folder_audit import AuditInputError
 from node.audits.proof_files import ProofFileError
@@ -12,6 +13,7 @@ from node.disk.home import HomeError
 from node.disk.keyring import KeyringError
 from node.disk.lockfile import DirectoryInUse
 from node.disk.store import StoreError
+from node.engine.process import EngineLost
 from node.founding.founding import FoundingError
 from node.founding.invites import InviteError
 from node.founding.listening import ListenError
@@ -52,5 +54,8 @@ REFUSALS: tuple[type[BaseException], ...] = (
 )
 """Exit status 2."""
 
-UNREACHABLE_ERRORS: tuple[type[BaseException], ...] = (ControlError, TransportError)
+UNREACHABLE_ERRORS: tuple[type[BaseException], ...] = (ControlError, EngineLost, TransportError)
 """Exit status 3."""
+
+NO_ERRORS: tuple[type[BaseException], ...] = (WrongMachine,)
+"""Exit status 1: asked whether it computes, the machine said no."""

@@ -12,13 +12,13 @@ from typing import Any
 
 import trio
 
-from native.network import Kernel
 from native.search import selftest
 from node.contributor.contributor import Contributor
 from node.coordinator.opening import open_coordinator
 from node.disk.home import Home, read_ticket
 from node.disk.keyring import load_or_create_key
-from node.engine import open_engine
+from node.engine.process import open_engine
+from node.engine.settings import EngineSettings
 from node.events import EventPrinter
 from node.founding.invites import read_invite
 from node.launch import open_member
@@ -35,8 +35,7 @@ class RoleOptions:
 
     home: Home
     ticket: str
-    kernel: Kernel
-    threads: int
+    engine: EngineSettings
     as_json: bool
     listen: str
 
@@ -85,14 +84,15 @@ def run_contributor(options: RoleOptions, invite: Path | None, name: str | None)
 
     async def main() -> int:
         async with (
+            open_engine(options.engine, events, options.home.fault) as engine,
             _member(options, events, secret) as member,
-            open_engine(options.kernel, options.threads) as engine,
         ):
             own_name = name or f"node-{secret.public.hex()[:8]}"
-            role = Contributor(member, secret, engine, options.kernel, options.threads, invitation, own_name)
+            role = Contributor(member, secret, engine, engine.kernel, options.engine.seats, invitation, own_name)
 
             def status() -> dict[str, Any]:
-                return status_of(member, "contributor", secret.public, role.outbox, played=role.games)
+                more = {"played": role.games, "engine": engine.status()}
+                return status_of(member, "contributor", secret.public, role.outbox, **more)
 
             return await _live(options, events, member, role, status)
 
@@ -107,11 +107,15 @@ def run_verifier(options: RoleOptions) -> int:
     secret = load_or_create_key(options.home.key("verifier"))
 
     async def main() -> int:
-        async with _member(options, events, host) as member, open_engine(options.kernel, options.threads) as engine:
+        async with (
+            open_engine(options.engine, events, options.home.fault) as engine,
+            _member(options, events, host) as member,
+        ):
+            options.home.fault.unlink(missing_ok=True)
             role = Verifier(member, secret, engine)
 
             def status() -> dict[str, Any]:
-                more = {"verdicts": role.verdicts, "replayed_plies": role.plies}
+                more = {"verdicts": role.verdicts, "replayed_plies": role.plies, "engine": engine.status()}
                 return status_of(member, "verifier", secret.public, role.outbox, **more)
 
             return await _live(options, events, member, role, status)
@@ -119,16 +123,20 @@ def run_verifier(options: RoleOptions) -> int:
     return trio.run(main)
 
 
-def run_coordinator(home: Home, kernel: Kernel, threads: int, as_json: bool, listen: str | None) -> int:
+def run_coordinator(home: Home, settings: EngineSettings, as_json: bool, listen: str | None) -> int:
     """Coordinates until stopped; the exit status."""
     selftest()
     events = EventPrinter("coordinator", as_json)
 
     async def main() -> int:
         async with AsyncExitStack() as stack:
-            engine = await stack.enter_async_context(open_engine(kernel, threads))
+            engine = await stack.enter_async_context(open_engine(settings, events, home.fault))
             role = await stack.enter_async_context(open_coordinator(home, engine, events, time.time, listen=listen))
+            home.fault.unlink(missing_ok=True)
             stop = trio.Event()
+
+            def status() -> dict[str, Any]:
+                return {**role.status(), "engine": engine.status()}
 
             async def run() -> None:
                 async with trio.open_nursery() as nursery:
@@ -136,7 +144,7 @@ def run_coordinator(home: Home, kernel: Kernel, threads: int, as_json: bool, lis
                     await stop.wait()
                     nursery.cancel_scope.cancel()
 
-            lifetime = Lifetime(home, events, role.quiesce, role.status, interrupt=stop.set)
+            lifetime = Lifetime(home, events, role.quiesce, status, interrupt=stop.set)
             return await lifetime.run(run)
 
     return trio.run(main)

@@ -100,7 +100,7 @@ def _leave(sentence: str, status: int) -> NoReturn:
 
 def status_of(error: BaseException) -> int | None:
     """The exit status of an error that is the user's or the world's, None for a fault of the program."""
-    from node.refusals import REFUSALS, UNREACHABLE_ERRORS
+    from node.refusals import NO_ERRORS, REFUSALS, UNREACHABLE_ERRORS
 
     if isinstance(error, BaseExceptionGroup):
         found = [status_of(inner) for inner in error.exceptions]
@@ -109,6 +109,8 @@ def status_of(error: BaseException) -> int | None:
         return INTERRUPTED
     if isinstance(error, UNREACHABLE_ERRORS):
         return UNREACHABLE
+    if isinstance(error, NO_ERRORS):
+        return NO
     return BAD_INPUT if isinstance(error, REFUSALS) else None
 
 

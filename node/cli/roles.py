@@ -19,7 +19,14 @@ def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
             callback=_address,
             help="Multiaddr to listen at.",
         ),
-        click.option("--threads", type=click.IntRange(1, 1024), help="Engine threads; default: one a core."),
+        click.option(
+            "--games", type=click.IntRange(1, 1024), help="Games in flight on each thread; default as --threads."
+        ),
+        click.option(
+            "--threads",
+            type=click.IntRange(1, 1024),
+            help="Engine threads; default: as `gonode bench` found, else one a core.",
+        ),
         click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine."),
         click.option(
             "--dir",
@@ -66,24 +73,34 @@ def _address(context: click.Context, parameter: click.Parameter, value: str | No
 @click.option("--invite", type=click.Path(path_type=Path, dir_okay=False), help="File with an invite.")
 @click.option("--name", callback=_name, help="The name that pages show.")
 @click.option("--nice", type=click.IntRange(0, 19), default=0, show_default=True, help="Give way to other processes.")
+@click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda"]),
+    default="cpu",
+    show_default=True,
+    help="What evaluates; cuda needs the extra `train`.",
+)
 def join(
     ticket: str,
     directory: Path | None,
     kernel: str | None,
     threads: int | None,
+    games: int | None,
     listen: str,
     as_json: bool,
     invite: Path | None,
     name: str | None,
     nice: int,
+    device: str,
 ) -> int:
     """Contribute self-play games to the run of TICKET."""
-    import os
-
+    from node.engine.settings import CPU
     from node.roles import run_contributor
 
-    os.nice(nice)
-    return run_contributor(_options(ticket, directory, kernel, threads, listen, as_json), invite, name)
+    if kernel is not None and device != CPU:
+        raise click.UsageError(f"A kernel is a processor's: --kernel does not go with --device {device}.")
+    engine = _engine(kernel, threads, games, device, nice)
+    return run_contributor(_options(ticket, directory, engine, listen, as_json), invite, name)
 
 
 @click.command()
@@ -94,12 +111,13 @@ def verify(
     directory: Path | None,
     kernel: str | None,
     threads: int | None,
+    games: int | None,
     listen: str,
     as_json: bool,
     request: bool,
 ) -> int:
     """Verify and witness the run of TICKET, as one of its trusted members."""
-    options = _options(ticket, directory, kernel, threads, listen, as_json)
+    options = _options(ticket, directory, _engine(kernel, threads, games), listen, as_json)
     if request:
         from node.disk.keyring import load_or_create_key
 
@@ -124,20 +142,22 @@ def coordinate(directory: Path, kernel: str | None, threads: int, listen: str | 
     from node.disk.home import Home
     from node.roles import run_coordinator
 
-    return run_coordinator(Home(directory), parse_kernel(kernel), threads, as_json, listen)
+    return run_coordinator(Home(directory), _engine(kernel, threads, 1), as_json, listen)
 
 
-def _options(
-    ticket: str, directory: Path | None, kernel: str | None, threads: int | None, listen: str, as_json: bool
-) -> Any:
-    import os
+def _engine(kernel: str | None, threads: int | None, games: int | None, device: str = "cpu", nice: int = 0) -> Any:
+    from node.engine.settings import engine_settings
 
+    return engine_settings(parse_kernel(kernel), threads, games, device, nice)
+
+
+def _options(ticket: str, directory: Path | None, engine: Any, listen: str, as_json: bool) -> Any:
     from node.disk.home import HOMES, Home, read_ticket
     from node.roles import RoleOptions
 
     run = read_ticket(ticket).run.hex()
     home = Home(directory or HOMES.expanduser() / run[:16])
-    return RoleOptions(home, ticket, parse_kernel(kernel), threads or os.cpu_count() or 1, as_json, listen)
+    return RoleOptions(home, ticket, engine, as_json, listen)
 
 
 def parse_kernel(name: str | None) -> Any:

@@ -2,16 +2,15 @@
 
 Spec: `docs/spec/batch.md`, `docs/spec/registration.md`. Invariants: a finished game is on disk before the next thing
 happens; counters are contiguous; only releases that enough witnesses cosigned are played; a batch leaves the outbox only
-with a receipt or a refusal that names why; gate games come first.
+with a receipt or a refusal that names why; gate games come first; nothing is signed before the engine's canaries came out.
 """
 
 import trio
 
-from native.network import Kernel
 from native.search import Player
 from node.contributor.registrar import register
 from node.disk.store import Series
-from node.engine import Engine
+from node.engine.engine import Engine
 from node.gate_player import GatePlayer
 from node.member import Member
 from node.networks import NetworkFault
@@ -40,7 +39,7 @@ class Contributor:
         member: Member,
         secret: SecretKey,
         engine: Engine,
-        kernel: Kernel,
+        kernel: str,
         in_flight: int,
         invite: bytes,
         name: str,
@@ -55,6 +54,7 @@ class Contributor:
         self.outbox = Outbox(member)
         self._gate = GatePlayer(member, secret, engine, self.outbox)
         self._draining = trio.Event()
+        self._packing = trio.Lock()
         self.games = 0
         self.plies = 0
 
@@ -64,9 +64,10 @@ class Contributor:
         self._member.wake()
 
     async def run(self) -> None:
-        """Registers if need be and plays until drained; raises RegistrationRefused, Expelled."""
+        """Registers if need be and plays until drained; raises RegistrationRefused, Expelled, WrongMachine."""
         if not await self._register():
             return
+        self._drop_doubtful()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.outbox.run)
             nursery.start_soon(self._gate.run)
@@ -89,6 +90,13 @@ class Contributor:
             nursery.cancel_scope.cancel()
             return True
         return False
+
+    def _drop_doubtful(self) -> None:
+        """Forgets kept games when a canary failed after they were played; this machine, well again, plays them anew."""
+        fault = self._member.home.fault
+        if fault.exists():
+            self._member.store.drop_all_games()
+            fault.unlink()
 
     async def _watch_standing(self) -> None:
         """Ends this node once a rejection or a ban makes all of its work vain."""
@@ -143,7 +151,7 @@ class Contributor:
             is_newest = member.releases[-1].id == release.id
             return not self._draining.is_set() and (is_newest or counter < last_kept)
 
-        self._pack(release, final=False)
+        await self._pack(release, final=False)
         slots = trio.Semaphore(self._in_flight)
         member.events("playing", f"Playing with release {release.name}.", release=release.name, counter=first)
         async with trio.open_nursery() as games:
@@ -156,7 +164,7 @@ class Contributor:
                     games.start_soon(self._play_one, release, player, counter, slots)
                 counter += 1
         if member.releases[-1].id != release.id and counter >= last_kept:
-            self._pack(release, final=True)
+            await self._pack(release, final=True)
 
     async def _play_one(self, release: ReleaseInfo, player: Player, counter: int, slots: trio.Semaphore) -> None:
         member = self._member
@@ -172,23 +180,25 @@ class Contributor:
         self.games += 1
         self.plies += done.plies
         member.events("game", f"Game {counter} finished after {done.plies} plies.", counter=counter, plies=done.plies)
-        self._pack(release, final=False)
+        await self._pack(release, final=False)
 
-    def _pack(self, release: ReleaseInfo, final: bool) -> None:
+    async def _pack(self, release: ReleaseInfo, final: bool) -> None:
         """Makes batches of the contiguous finished games; a final one holds whatever is left, also nothing."""
         member = self._member
         per_batch = member.state.manifest.admission.games_per_batch
-        while True:
-            series = member.store.series(release.id)
-            if series.ended:
-                return
-            blocks = _contiguous(member.store.games(release.id), series.counter)
-            last = final and len(blocks) < per_batch
-            if len(blocks) < per_batch and not last:
-                return
-            self._seal(release, series.counter, blocks if last else blocks[:per_batch], last)
-            if last:
-                return
+        async with self._packing:
+            while True:
+                series = member.store.series(release.id)
+                if series.ended:
+                    return
+                blocks = _contiguous(member.store.games(release.id), series.counter)
+                last = final and len(blocks) < per_batch
+                if len(blocks) < per_batch and not last:
+                    return
+                await self._engine.verify_canaries()
+                self._seal(release, series.counter, blocks if last else blocks[:per_batch], last)
+                if last:
+                    return
 
     def _seal(self, release: ReleaseInfo, first: int, blocks: list[bytes], final: bool) -> None:
         member = self._member
@@ -217,7 +227,7 @@ class Contributor:
             final=final,
             fill_for=b"",
             build=member.build,
-            kernel=self._kernel.encode(),
+            kernel=self._kernel,
             cpu=member.cpu,
         )
         envelope = header.seal(self._secret)

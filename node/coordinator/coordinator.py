@@ -15,7 +15,7 @@ from node.coordinator.intake import Intake
 from node.coordinator.log_writer import LogWriter
 from node.coordinator.trainer_process import Train, TrainingFailed
 from node.coordinator.training_cycle import TrainingCycle
-from node.engine import Engine
+from node.engine.engine import Engine
 from node.gate_player import GatePlayer
 from node.member import Member
 from node.outbox import Outbox

@@ -6,7 +6,7 @@ verified whatever becomes of its contributor. A repeated post gets the first one
 
 from native.network import Kernel
 from node.coordinator.log_writer import LogWriter
-from node.engine import Engine
+from node.engine.engine import Engine
 from node.member import Member
 from node.peering.call import CallRefused
 from node.peering.post import Cosigning, Post, Posted

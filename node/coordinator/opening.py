@@ -18,7 +18,7 @@ from node.disk.home import Home
 from node.disk.keyring import load_key
 from node.disk.lockfile import locked
 from node.disk.store import Store
-from node.engine import Engine
+from node.engine.engine import Engine
 from node.events import Events
 from node.founding.founding import load_founding
 from node.founding.listening import ListenError

@@ -57,6 +57,11 @@ class Home:
         return self.directory / "proofs"
 
     @property
+    def fault(self) -> Path:
+        """The sentence of a canary that failed, until this node has dropped what is doubtful."""
+        return self.directory / "fault"
+
+    @property
     def control(self) -> Path:
         """The running node's socket."""
         return self.directory / "control.sock"

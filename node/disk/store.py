@@ -234,6 +234,10 @@ class Store:
         """Forgets the games under `release` with counters below `below` (in the transaction that keeps their batch)."""
         self._db.execute("DELETE FROM games WHERE release = ? AND counter < ?", (release, below))
 
+    def drop_all_games(self) -> None:
+        """Forgets every kept game: they are played again."""
+        self._db.execute("DELETE FROM games")
+
     # ---- outbox
 
     def put_outbox(self, kind: str, key: bytes, payload: bytes, state: str = NEW) -> bool:

@@ -1,7 +1,8 @@
 """The verifier: cosigns the log, keeps epoch secrets, replays what is drawn, says what it saw.
 
 Spec: `docs/spec/verdict.md`. Invariants: every batch is checked by the rules, drawn games are replayed whole up to the first
-mismatch; verdict, traces and proof are on disk before anything is sent, so a kill repeats at most one replay.
+mismatch; verdict, traces and proof are on disk before anything is sent, so a kill repeats at most one replay; nobody is
+judged before the engine's canaries came out.
 """
 
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 import trio
 
 from native.pool import Job
-from node.engine import Engine
+from node.engine.engine import Engine
 from node.member import Member
 from node.networks import NetworkFault
 from node.outbox import OPENING, VERDICT, Outbox
@@ -151,10 +152,12 @@ class Verifier:
             if replayed.mismatch is not None:
                 named = await self._engine.compute(name_mismatch, job, batch.games[game], replayed.mismatch)
                 return await self._reject(subject, finding, blob, named)
+        await self._engine.verify_canaries()
         return finding
 
     async def _reject(self, subject: Subject, finding: Finding, blob: bytes, rejected: Rejected) -> Finding:
         """The finding that rejects, with a proof against the contributor where one game is to blame."""
+        await self._engine.verify_canaries()
         finding.reason = str(rejected)[:MAX_REASON]
         if isinstance(subject, BatchInfo):
             finding.proof = await accuse(self._member, subject, blob, rejected)

@@ -8,7 +8,7 @@ import trio
 from node.contributor.contributor import Contributor
 from node.coordinator.coordinator import Coordinator
 from node.disk.home import Home
-from node.engine import Engine
+from node.engine.engine import Engine
 from node.events import Field
 from node.member import Member
 from node.verifier.verifier import Verifier

@@ -23,7 +23,7 @@ from node.coordinator.opening import open_coordinator
 from node.disk.home import Home
 from node.disk.keyring import create_key
 from node.disk.store import Store
-from node.engine import Engine
+from node.engine.engine import Engine
 from node.events import Field
 from node.founding.founding import store_founding
 from node.launch import open_member
@@ -275,7 +275,7 @@ class Simulation:
             runner: Verifier | Contributor
             if node.invite:
                 runner = node.make(
-                    member, node.secret, node.engine, Kernel.BEST, 2, node.invite, node.name.replace(" ", "-")
+                    member, node.secret, node.engine, "best", 2, node.invite, node.name.replace(" ", "-")
                 )
             else:
                 runner = Verifier(member, node.secret, node.engine)

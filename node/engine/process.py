@@ -1,0 +1,285 @@
+"""The engine in a process of its own, started again when it dies: games are functions of their jobs, so none is lost.
+
+Spec: `docs/spec/pipe.md`. Invariants: an order is answered once, however often the engine died in between; no life of the
+engine gets a job before its canaries came out; the engine ends with its node, since its orders end then.
+"""
+
+import math
+import subprocess
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar, TypeVarTuple
+
+import trio
+
+from native.canary import WrongMachine
+from native.errors import EngineError
+from native.network import Network
+from native.pipe import (
+    VERSION,
+    Answer,
+    AskCanary,
+    CanaryAnswer,
+    Failed,
+    Finished,
+    ForgetNetwork,
+    LoadNetwork,
+    Play,
+    Ready,
+    Replay,
+    Splitter,
+    parse_answer,
+)
+from native.pipe_error import PipeError
+from native.pipe_job import PipeJob
+from native.pool import Done, Job
+from node.disk.publisher import write_file
+from node.engine.flight import Flights
+from node.engine.settings import EngineSettings
+from node.events import Events
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+FIRST = 0
+"""The number of the canary that begins each life of the engine."""
+
+REFUSED = 2
+START_WITHIN_S = 120
+END_WITHIN_S = 10
+MOST_DEATHS = 5
+WITHIN_S = 60
+FIRST_WAIT_S = 0.2
+KEEP_NETWORKS = 4
+TAIL_BYTES = 4096
+
+
+class EngineRefused(EngineError):
+    """One sentence of an engine that cannot start with these options on this machine."""
+
+
+class EngineLost(Exception):
+    """One sentence about an engine that dies again and again."""
+
+
+class EngineProcess:
+    """An `Engine` in a process of its own. Any number of tasks may wait for games at once.
+
+    `fault` is the file that keeps why this machine is not to be believed.
+    """
+
+    def __init__(self, settings: EngineSettings, command: Sequence[str], events: Events, fault: Path) -> None:
+        self._settings = settings
+        self._command = list(command)
+        self._events = events
+        self._fault = fault
+        self._flights = Flights()
+        self._ready: Ready | None = None
+        self._is_well = trio.Event()
+        self._life = trio.CancelScope()
+        self.pid = 0
+        self.restarts = 0
+        self.canaries = 0
+
+    # ---- what roles ask
+
+    async def play(self, job: Job) -> Done:
+        """See `Engine.play`."""
+        return await self._job(job, Play)
+
+    async def replay(self, job: Job, block: bytes) -> Done:
+        """See `Engine.replay`."""
+        return await self._job(job, lambda sent: Replay(sent, block))
+
+    async def verify_canaries(self) -> None:
+        """See `Engine.verify_canaries`."""
+        answer = await self._flights.ask(AskCanary)
+        assert isinstance(answer, CanaryAnswer)
+        self._believe(answer)
+
+    async def compute(self, function: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
+        """See `Engine.compute`."""
+        return await trio.to_thread.run_sync(function, *arguments)
+
+    async def started(self) -> None:
+        """Returns once the engine is ready and its canaries came out."""
+        await self._is_well.wait()
+
+    @property
+    def kernel(self) -> str:
+        """What evaluates, as the engine names it."""
+        return self._settings.kernel.encode() if self._ready is None else self._ready.kernel
+
+    def status(self) -> dict[str, Any]:
+        """What `gonode status` says of the engine."""
+        settings = self._settings
+        return {
+            "device": settings.device,
+            "kernel": self.kernel,
+            "threads": settings.threads,
+            "games": settings.games,
+            "restarts": self.restarts,
+            "canaries": self.canaries,
+        }
+
+    async def _job(self, job: Job, order: Callable[[PipeJob], Play | Replay]) -> Done:
+        networks = tuple(each.network for each in (job.black, job.white) if each.network is not None)
+        answer = await self._flights.ask(lambda number: order(PipeJob.of(replace(job, id=number))), networks)
+        if isinstance(answer, Failed):
+            raise EngineError(answer.sentence)
+        assert isinstance(answer, Finished)
+        return replace(answer.done, id=job.id)
+
+    def _believe(self, answer: CanaryAnswer) -> None:
+        if not answer.ok:
+            write_file(self._fault, answer.sentence.encode())
+            raise WrongMachine(answer.sentence)
+        self.canaries += 1
+
+    # ---- the process
+
+    async def run(self) -> None:
+        """Keeps an engine running until cancelled. Raises EngineRefused, EngineLost, WrongMachine."""
+        deaths: deque[float] = deque(maxlen=MOST_DEATHS)
+        while True:
+            why = await self._live()
+            now = trio.current_time()
+            deaths.append(now)
+            if len(deaths) == MOST_DEATHS and now - deaths[0] < WITHIN_S:
+                raise EngineLost(f"The engine ended {MOST_DEATHS} times within {WITHIN_S} s; at last it {why}.")
+            self.restarts += 1
+            self._events("engine", f"The engine {why}; started again (time {self.restarts}).", restarts=self.restarts)
+            recent = sum(now - death < WITHIN_S for death in deaths)
+            await trio.sleep(FIRST_WAIT_S * 2 ** (recent - 1))
+
+    async def _live(self) -> str:
+        """One life of the engine; how it ended, as the end of a sentence."""
+        tail = bytearray()
+        why = ""
+        self._ready = None
+        self._life = trio.CancelScope(deadline=trio.current_time() + START_WITHIN_S)
+        process = await trio.lowlevel.open_process(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for the node, which drains
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self.pid = process.pid
+        self._flights.send_again()
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_keep_tail, process.stderr, tail)
+                async with trio.open_nursery() as talk:
+                    talk.start_soon(self._send, process.stdin)
+                    with self._life:
+                        why = await self._hear(process.stdout)
+                    if self._life.cancelled_caught:
+                        why = f"was not ready within {START_WITHIN_S} s"
+                    talk.cancel_scope.cancel()
+                await _end(process)
+        finally:
+            if process.returncode is None:
+                with trio.CancelScope(shield=True):
+                    await _end(process)
+        last = tail.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        if process.returncode == REFUSED and self._ready is None and not why:
+            raise EngineRefused(last or "The engine does not start.")
+        return why or _end_of(process.returncode, last)
+
+    async def _send(self, stdin: trio.abc.SendStream) -> None:
+        """Sends orders as they come, before each the networks that it needs and this life does not have."""
+        held: dict[bytes, None] = {}
+        try:
+            await stdin.send_all(AskCanary(FIRST).to_stream())
+            while True:
+                flight = await self._flights.next()
+                for network in flight.networks:
+                    await self._send_network(stdin, network, held)
+                await stdin.send_all(flight.order.to_stream())
+        except trio.BrokenResourceError:
+            return  # what it does not read it does not answer: the next life gets it
+
+    async def _send_network(self, stdin: trio.abc.SendStream, network: Network, held: dict[bytes, None]) -> None:
+        if network.digest not in held:
+            await stdin.send_all(LoadNetwork(network.digest, network.file).to_stream())
+        held.pop(network.digest, None)
+        held[network.digest] = None
+        if len(held) > KEEP_NETWORKS:
+            oldest = next(iter(held))
+            del held[oldest]
+            await stdin.send_all(ForgetNetwork(oldest).to_stream())
+
+    async def _hear(self, stdout: trio.abc.ReceiveStream) -> str:
+        """Takes answers until the engine's output ends, or is none: then what it did, as the end of a sentence."""
+        splitter = Splitter()
+        try:
+            async for part in stdout:
+                for frame in splitter.feed(bytes(part)):
+                    self._take(parse_answer(frame))
+        except PipeError as error:
+            return f"said what is no answer: {error}"
+        return ""
+
+    def _take(self, answer: Answer) -> None:
+        if (self._ready is None) != isinstance(answer, Ready):
+            raise PipeError("An engine says once, and first, that it is ready.")
+        match answer:
+            case Ready():
+                if answer.version != VERSION:
+                    raise PipeError(f"Its frames have version {answer.version}; this node's have {VERSION}.")
+                self._ready = answer
+            case CanaryAnswer(id=number) if number == FIRST:
+                self._believe(answer)
+                self._life.deadline = math.inf
+                self._is_well.set()
+            case Finished():
+                self._flights.land(answer.done.id, answer)
+            case Failed() | CanaryAnswer():
+                self._flights.land(answer.id, answer)
+
+
+async def _keep_tail(stream: trio.abc.ReceiveStream, tail: bytearray) -> None:
+    async for part in stream:
+        tail += part
+        del tail[:-TAIL_BYTES]
+
+
+async def _end(process: trio.Process) -> None:
+    """Ends an engine: its orders end, and it is killed if that is not enough."""
+    for stream in (process.stdin, process.stdout):
+        assert stream is not None
+        await stream.aclose()
+    with trio.move_on_after(END_WITHIN_S):
+        await process.wait()
+    if process.returncode is None:
+        process.kill()
+        await process.wait()
+
+
+def _end_of(status: int | None, last: str) -> str:
+    """How a process ended and the last line that it said, as the end of a sentence."""
+    how = f"was ended by signal {-status}" if status is not None and status < 0 else f"ended with status {status}"
+    return f"{how} ({last.rstrip('.')})" if last else how
+
+
+@asynccontextmanager
+async def open_engine(
+    settings: EngineSettings, events: Events, fault: Path, command: Sequence[str] | None = None
+) -> AsyncIterator[EngineProcess]:
+    """A running engine whose canaries came out; on exit games in flight are stopped and the process ends.
+
+    Raises, also while it runs, EngineRefused, EngineLost and WrongMachine, in groups.
+    """
+    engine = EngineProcess(settings, command or settings.command(), events, fault)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(engine.run)
+        await engine.started()
+        yield engine
+        nursery.cancel_scope.cancel()

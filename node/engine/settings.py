@@ -1,0 +1,49 @@
+"""What the command line and the machine's record say about the engine, and the command that starts it."""
+
+import os
+import sys
+from dataclasses import dataclass
+
+from native.network import Kernel
+from node.machine import load_machine
+
+CPU = "cpu"
+CUDA = "cuda"
+DEVICES = (CPU, CUDA)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """Which device plays, with how many threads and games in flight on each; the kernel is a CPU's."""
+
+    kernel: Kernel
+    threads: int
+    games: int
+    device: str = CPU
+    nice: int = 0
+
+    @property
+    def seats(self) -> int:
+        """Games that are under way at once."""
+        return self.threads * self.games
+
+    def command(self) -> list[str]:
+        """The engine's command line. -P: a folder called `native` where the user stands is not ours."""
+        numbers = ["--threads", str(self.threads), "--games", str(self.games), "--nice", str(self.nice)]
+        if self.device == CUDA:
+            return [sys.executable, "-P", "-m", "trainer.serve", "--device", CUDA, *numbers]
+        return [sys.executable, "-P", "-m", "native.serve", "--kernel", self.kernel.encode(), *numbers]
+
+
+def engine_settings(
+    kernel: Kernel, threads: int | None, games: int | None, device: str = CPU, nice: int = 0
+) -> EngineSettings:
+    """Settings with what `gonode bench` found for this machine where nothing is given, else a thread a core."""
+    machine = load_machine()
+    return EngineSettings(
+        kernel=kernel,
+        threads=threads or (machine.threads if machine else os.cpu_count() or 1),
+        games=games or (machine.games if machine else 1),
+        device=device,
+        nice=nice,
+    )
