@@ -1,5 +1,5 @@
 /* Runs a fuzz target without libFuzzer: `fuzz_X SECONDS [SEED]` mutates the target's good inputs for that long,
- * `fuzz_X FILE` judges one file. The input of a crash is left in fuzz-crash.bin. */
+ * `fuzz_X FILE` judges one file. The input of a crash is left in crash-fuzz_X.bin. */
 #include "fuzz.h"
 
 #include <signal.h>
@@ -18,6 +18,8 @@ static uint8_t *seeds[SEEDS];
 static size_t seed_len[SEEDS];
 static uint32_t seed_count;
 static uint64_t random_state;
+static const char *name = "fuzz"; /* of this program, without its folder */
+static char crash_path[256];
 
 static uint32_t random_below(uint32_t n) { /* xorshift64* */
   random_state ^= random_state >> 12;
@@ -29,11 +31,11 @@ static uint32_t random_below(uint32_t n) { /* xorshift64* */
 /* ---- crashes --------------------------------------------------------------------------------------------- */
 
 static void save_input(void) {
-  FILE *file = fopen("fuzz-crash.bin", "wb");
+  FILE *file = fopen(crash_path, "wb");
   if (!file) return;
   fwrite(input, 1, input_len, file);
   fclose(file);
-  fprintf(stderr, "the input is in fuzz-crash.bin\n");
+  fprintf(stderr, "%s failed; the input is in %s\n", name, crash_path);
 }
 
 static void on_abort(int signal_number) {
@@ -106,13 +108,16 @@ static int load_seeds(void) {
 int main(int argc, char **argv) {
   char *end;
   long seconds = argc > 1 ? strtol(argv[1], &end, 10) : 10;
+  if (argc > 0) name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
+  snprintf(crash_path, sizeof crash_path, "crash-%s.bin", name);
   signal(SIGABRT, on_abort);
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_set_death_callback(save_input);
 #endif
   if (argc > 1 && *end) return run_file(argv[1]);
   random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
-  printf("seed %llu\n", (unsigned long long)random_state);
+  printf("%s: seed %llu\n", name, (unsigned long long)random_state);
+  fflush(stdout);
   random_state = random_state * 2 + 1;
   if (load_seeds()) return 2;
   unsigned long long runs = 0;
@@ -123,7 +128,7 @@ int main(int argc, char **argv) {
     for (uint32_t i = 1 + random_below(MUTATIONS); i; i--) mutate();
     LLVMFuzzerTestOneInput(input, input_len);
   }
-  printf("%llu inputs, no fault\n", runs);
+  printf("%s: %llu inputs, no fault\n", name, runs);
   for (uint32_t i = 0; i < seed_count; i++) free(seeds[i]);
   return 0;
 }
