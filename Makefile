@@ -78,6 +78,7 @@ fuzz: $(VENV)/.dev $(VENV)/.built build/fuzz/.built
 
 soak: $(VENV)/.dev $(VENV)/.built
 	$(PY) -m pytest -m soak --timeout 3600
+	$(PY) -m tests.native.random_games 100000
 	$(MAKE) fuzz SECONDS=600
 
 clean:

@@ -18,9 +18,9 @@ EMPTY, BLACK, WHITE = Colour.EMPTY, Colour.BLACK, Colour.WHITE
 class Reference:
     """A game: every board there was, with who was to move on it, and what each move took."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, stones: bytes | None = None, to_move: Colour = BLACK) -> None:
         self.rules = rules
-        self.boards: list[tuple[Board, Colour]] = [((0,) * rules.points, BLACK)]
+        self.boards: list[tuple[Board, Colour]] = [(tuple(stones or bytes(rules.points)), to_move)]
         self.moves: list[int] = []
         self.taken: list[int] = []
         self.captured = {BLACK: 0, WHITE: 0}
@@ -39,6 +39,23 @@ class Reference:
     @property
     def to_move(self) -> Colour:
         return self.boards[-1][1]
+
+    @property
+    def hash(self) -> int:
+        """The position hash of docs/spec/rules.md."""
+        total, mask = 0, 2**64 - 1
+        for point, colour in enumerate(self.board):
+            if colour != EMPTY:
+                row, col = divmod(point, self.rules.cols)
+                z = (2 * ((row + 1) * (self.rules.cols + 1) + col) + colour) * 0x9E3779B97F4A7C15 & mask
+                z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & mask
+                z = (z ^ z >> 27) * 0x94D049BB133111EB & mask
+                total ^= z ^ z >> 31
+        return total
+
+    def is_position(self) -> bool:
+        """Whether every chain of the board as it is has a liberty."""
+        return all(self._chain(list(self.board), p)[1] for p, at in enumerate(self.board) if at != EMPTY)
 
     # ---- playing ---------------------------------------------------------------------------------------------
 
