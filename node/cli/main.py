@@ -23,6 +23,7 @@ COMMANDS = {
     "verify": "node.cli.roles",
     "coordinate": "node.cli.roles",
     "local": "node.cli.local",
+    "bench": "node.cli.bench",
     "audit": "node.cli.audit",
     "match": "node.cli.match",
     "proof": "node.cli.proof",
