@@ -1,29 +1,21 @@
-"""What the game benchmarks share: arguments, output, and self-play jobs of a size and network."""
+"""What the benchmarks of games share: boards with networks, their self-play jobs, and whole games with what they took."""
 
-import argparse
-import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
 
+from benchmarks._run import LEAST_ROUNDS, Summary
 from native.network import Kernel, Network
 from native.pool import Done, Job, Pool
-from native.rules import Rules
-from native.search import Player, SearchConfig
+from native.search import Player
+from node.machine.evaluating import Evaluations
+from node.machine.playing import Played, play, self_play_games
 
-SELF_PLAY = SearchConfig(
-    visits_full=100,
-    visits_fast=100,
-    full_share_ppm=250_000,
-    root_fpu_reduction_micro=0,
-    noise_weight_ppm=250_000,
-    noise_alpha_micro=10_830_000,
-    root_temperature_micro=1_100_000,
-    score_utility_micro=100_000,
-    temperature_start_micro=750_000,
-    temperature_end_micro=150_000,
-    temperature_halflife=14,
-)
+VISITS = 100
+TRAINED = Path(__file__).parent / "networks" / "b6c96-9x9.net"
+"""The trained network for 9x9; `benchmarks/networks/README.md` says how it was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,53 +33,80 @@ class Subject:
 
     def network(self) -> Network | None:
         """Its network."""
-        return Network.load(Network.first(bytes(32), self.blocks, self.channels)) if self.blocks else None
+        return first_network(self.blocks, self.channels) if self.blocks else None
 
     def jobs(self, player: Player) -> Callable[[int], Job]:
         """Self-play games by counter."""
-        rules = Rules(self.size, self.size, 15, pass_alive=True, settled_end=True, move_cap=3 * self.size * self.size)
-        return lambda i: Job(i, i, rules, SELF_PLAY, bytes(32), i.to_bytes(32, "little"), player, player)
+        return self_play_games(player.network, self.size, VISITS)
 
 
 SUBJECTS = (Subject(7, 0, 0), Subject(7, 4, 32), Subject(9, 4, 32), Subject(9, 6, 96))
 
 
-def play_for(seconds: float, threads: int, job_of: Callable[[int], Job], kernel: Kernel) -> tuple[float, list[Done]]:
-    """Plays games for about `seconds`, at least one a thread; gives the time until the last one ended, and all."""
+def first_network(blocks: int, channels: int) -> Network:
+    """A network that is not trained."""
+    return Network.load(Network.first(bytes(32), blocks, channels))
+
+
+def nine_by_nine() -> tuple[Network, str]:
+    """The b6c96 with which 9x9 is measured, and what it is: the trained one of this checkout, or a first network."""
+    if TRAINED.is_file():
+        return Network.load(TRAINED.read_bytes()), f"b6c96 trained ({TRAINED.name})"
+    return first_network(6, 96), "b6c96 first (not trained)"
+
+
+def play_for(seconds: float, job_of: Callable[[int], Job], kernel: Kernel) -> list[Done]:
+    """Whole games by one thread, one after another, for about `seconds`; at least one."""
     dones: list[Done] = []
-    with Pool(threads, kernel) as pool:
-        started = time.perf_counter()
-        given = 0
-        while given < threads or pool.pending or time.perf_counter() - started < seconds:
-            while pool.pending < threads and (given < threads or time.perf_counter() - started < seconds):
-                pool.play(job_of(given))
-                given += 1
-            done = pool.wait(600)
-            if done is None or not done.is_ok:
-                raise SystemExit(f"A game did not end well: {done.sentence if done else 'no answer'}")
-            dones.append(done)
-        return time.perf_counter() - started, dones
+    until = time.perf_counter() + seconds
+    with Pool(1, kernel) as pool:
+        while not dones or time.perf_counter() < until:
+            dones += play(pool, [job_of(len(dones))])[1]
+    return dones
 
 
-def arguments(description: str | None) -> argparse.Namespace:
-    """--quick, --json and --kernel."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--quick", action="store_true", help="a second or two in all")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    parser.add_argument("--kernel", type=Kernel.parse, default=Kernel.BEST, help="best, scalar, ...")
-    return parser.parse_args()
+@dataclass(frozen=True, slots=True)
+class Game:
+    """A whole game by one thread, and the processor seconds of one evaluation, from right before and right after it."""
+
+    played: Played
+    evaluation_s: float
+
+    @property
+    def search_us_per_visit(self) -> float:
+        """Microseconds a visit outside the network."""
+        return self.played.search_us_per_visit(self.evaluation_s)
 
 
-def show(rows: Iterable[dict[str, str | float]], as_json: bool) -> None:
-    """Prints rows with the same keys as a table, or all of them as one JSON object."""
-    table = list(rows)
-    if as_json:
-        print(json.dumps({"rows": table}))
-        return
-    texts = [
-        list(table[0]),
-        *([f"{x:,.2f}" if isinstance(x, float) else str(x) for x in row.values()] for row in table),
-    ]
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    for text in texts:
-        print("  ".join(cell.rjust(width) for cell, width in zip(text, widths, strict=True)))
+def games_and_evaluations(
+    network: Network | None, size: int, kernel: Kernel, seconds: float, least: int = LEAST_ROUNDS
+) -> list[Game]:
+    """Whole self-play games by one thread, taking turns with evaluations alone, for about `seconds`."""
+    job_of = self_play_games(network, size, VISITS)
+    alone = Evaluations(network, size, kernel, 1) if network is not None else None
+    slice_s = min(0.1, seconds / 20)
+    games: list[Game] = []
+    until = time.perf_counter() + seconds
+    with Pool(1, kernel) as pool:
+        before = alone.seconds(slice_s) if alone else 0.0
+        while len(games) < least or time.perf_counter() < until:
+            played, _ = play(pool, [job_of(len(games))])
+            after = alone.seconds(slice_s) if alone else 0.0
+            games.append(Game(played, (before + after) / 2))
+            before = after
+    return games
+
+
+def game_numbers(games: Sequence[Game]) -> dict[str, float]:
+    """The columns of a row about such games: medians over the games, and evaluations a visit of them all."""
+    speed = Summary.of(game.played.plies / game.played.cpu_s for game in games)
+    visits = sum(game.played.visits for game in games)
+    return {
+        "games": len(games),
+        "positions/cpu s": speed.median,
+        "spread": speed.spread,
+        "visits/cpu s": median(game.played.visits / game.played.cpu_s for game in games),
+        "evaluations/visit": sum(game.played.evaluations for game in games) / visits,
+        "us/evaluation": median(game.evaluation_s for game in games) * 1e6,
+        "us/visit outside": median(game.search_us_per_visit for game in games),
+    }

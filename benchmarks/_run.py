@@ -1,32 +1,93 @@
-"""The run that the benchmarks of log, admission and audit look at: a world with many batches of real 7x7 games."""
+"""What every benchmark shares: its options, rounds in which what is compared takes turns, and how results are printed.
 
-from dataclasses import replace
+A number is the median of rounds, never the best of them; `spread` beside it is (highest - lowest) / median.
+"""
 
-from protocol.manifest import WindowPolicy
-from tests.verification.world import World, small_manifest
-from verification.replay import Replayed
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TypeVar
+
+from native.network import Kernel
+from node.machine.processor import cpu_model, usable_cores
+
+Row = Mapping[str, str | float]
+T = TypeVar("T")
+
+LEAST_ROUNDS = 3
 
 
-def run_with(batches: int, games: int = 8) -> World:
-    """A run of two contributors with `batches` batches of `games` games, half of them in its release's window."""
-    manifest = small_manifest()
-    rows = batches * games * 10
-    manifest = replace(
-        manifest,
-        admission=replace(manifest.admission, games_per_batch=games, hold_back_batches=2, q_min_ppm=50_000),
-        window=WindowPolicy(first_rows=rows, new_rows=2**40, floor_rows=2**40, exponent_ppm=10**6),
-        network=replace(manifest.network, first="uniform"),
-    )
-    world = World(manifest)
-    peers = [world.register("ada"), world.register("bob")]
-    for number in range(batches):
-        batch = world.play(peers[number % 2])
-        if batch.draw(world.secret(world.verifiers[0], 0)):
-            world.judge(batch)
-        else:
-            world.say(batch, Replayed((), (), None), None)
-        world.admit()
-        if world.state.due_window() is not None:
-            world.train()
-            world.gate()
-    return world
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Numbers of rounds."""
+
+    median: float
+    spread: float
+
+    @classmethod
+    def of(cls, numbers: Iterable[float]) -> "Summary":
+        """The summary of at least one number."""
+        found = sorted(numbers)
+        middle = median(found)
+        return cls(middle, (found[-1] - found[0]) / middle if middle else 0.0)
+
+
+def arguments(description: str | None) -> argparse.Namespace:
+    """--quick, --json and --kernel."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--quick", action="store_true", help="less than 45 seconds, for a first impression")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+    parser.add_argument("--kernel", type=Kernel.parse, default=Kernel.BEST, help="best, scalar, ...")
+    return parser.parse_args()
+
+
+def rounds(works: Sequence[Callable[[], T]], seconds: float, least: int = LEAST_ROUNDS) -> list[list[T]]:
+    """What each of `works` gives, round after round in turns, for about `seconds` and at least so many rounds."""
+    results: list[list[T]] = [[] for _ in works]
+    until = time.perf_counter() + seconds
+    done = 0
+    while done < least or time.perf_counter() < until:
+        for work, found in zip(works, results, strict=True):
+            found.append(work())
+        done += 1
+    return results
+
+
+def machine() -> str:
+    """Where this runs, in one line."""
+    load = os.getloadavg()[0]
+    return f"{cpu_model()}, {usable_cores()} cores, Python {platform.python_version()}, load {load:.1f} at the start"
+
+
+def show(rows: Iterable[Row], as_json: bool) -> None:
+    """Prints rows with the same keys as a table, or all of them as one JSON object."""
+    table = list(rows)
+    if as_json:
+        print(json.dumps({"rows": table}))
+    else:
+        print(_table(table))
+
+
+def show_all(tables: Mapping[str, Iterable[Row]], as_json: bool) -> None:
+    """Prints tables with a title each, or one JSON object of them all."""
+    if as_json:
+        print(json.dumps({title: list(rows) for title, rows in tables.items()}))
+        return
+    for number, (title, rows) in enumerate(tables.items()):
+        print(f"{'' if number == 0 else chr(10)}{title}\n{_table(list(rows))}", flush=True)
+
+
+def _table(rows: Sequence[Row]) -> str:
+    texts = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    lines = ("  ".join(cell.rjust(width) for cell, width in zip(text, widths, strict=True)) for text in texts)
+    return "\n".join(lines)
+
+
+def _cell(value: str | float) -> str:
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)

@@ -2,8 +2,8 @@
 
 import time
 
-from benchmarks._games import arguments, show
-from benchmarks._run import run_with
+from benchmarks._run import arguments, show
+from benchmarks._world import run_with
 from tests.verification.world import MemoryReader
 from verification.audit import AuditOptions, Check, audit
 

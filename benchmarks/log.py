@@ -5,8 +5,8 @@ First with every signature verified, then again with signatures that this proces
 
 import time
 
-from benchmarks._games import arguments, show
-from benchmarks._run import run_with
+from benchmarks._run import arguments, show
+from benchmarks._world import run_with
 from protocol import envelope
 from tests.verification.world import World
 from verification.state import LogState

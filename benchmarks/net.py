@@ -1,74 +1,79 @@
 """How fast the exact network evaluates on one core: `python -m benchmarks.net [--quick] [--json]`.
 
-For each kernel, network, board and batch: evaluations a second, billions of multiply-adds a second (gmac/s), and their
-ratio to the same kernel's multiply in registers alone, measured just before. The best of several short runs counts, so
-that a busy machine disturbs little. Networks are first networks, boards random planes.
+For each kernel, network, board and batch: evaluations a second, billions of multiply-adds a second (gmac/s), and their ratio
+to the same kernel's multiply in registers alone; then other engines with the same architecture, one thread. All take turns
+in short rounds of processor time. Networks are not trained, boards are random planes.
 """
 
-import random
-import time
 from collections.abc import Callable
+from statistics import median
 
-from benchmarks._games import arguments, show
-from native.game import FEATURE_PLANES
+from benchmarks._games import first_network
+from benchmarks._peers import Peer, peers
+from benchmarks._run import Row, Summary, arguments, rounds, show_all
 from native.netfile import Architecture
-from native.network import Evaluator, Kernel, Network
+from native.network import Kernel
+from node.machine.evaluating import SLICE_S, Evaluations, peak_rate
 
-CASES = (
-    ("b4c32", 7, (1, 8)),
-    ("b4c64", 9, (1, 8)),
-    ("b6c96", 9, (1, 8)),
-    ("b6c96", 19, (1, 8)),
+Case = tuple[str, int, int]
+
+CASES: tuple[Case, ...] = (
+    ("b6c96", 9, 8),
+    ("b6c96", 19, 8),
+    ("b6c96", 9, 1),
+    ("b4c64", 9, 8),
+    ("b4c32", 7, 8),
+    ("b4c32", 7, 1),
 )
-QUICK_CASES = (("b4c32", 7, (1,)), ("b6c96", 9, (1, 8)))
-PEAK_STEPS = 100_000
+QUICK_CASES = CASES[:2]
 
 
-def best_seconds(work: Callable[[], object], budget_s: float) -> float:
-    """The shortest time of one call of `work`, over calls that take about `budget_s` together."""
-    best = float("inf")
-    end = time.perf_counter() + budget_s
-    while (start := time.perf_counter()) < end:
-        work()
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
-def measure(kernel: Kernel, name: str, board: int, batch: int, budget_s: float) -> dict[str, str | float]:
-    """One row; each call evaluates at least 8 positions, so that Python's share stays small."""
+def measure(case: Case, kernels: list[Kernel], others: list[Peer], seconds: float) -> list[Row]:
+    """One row a kernel and a peer: a network, a board and a batch."""
+    name, size, batch = case
     shape = Architecture.parse(name)
-    network = Network.load(Network.first(bytes(32), shape.blocks, shape.channels))
-    planes = bytes(random.Random(1).choices((0, 64), (4, 1), k=FEATURE_PLANES * board * board * batch))
-    evaluator = Evaluator(network, kernel)
-    calls = max(1, 8 // batch)
+    network = first_network(shape.blocks, shape.channels)
+    gmac = network.macs(size, size) / 1e9
 
-    def work() -> None:
-        for _ in range(calls):
-            evaluator.run_raw(board, board, planes)
+    def with_peak(kernel: Kernel) -> Callable[[], tuple[float, float]]:
+        evaluations = Evaluations(network, size, kernel, batch)
+        return lambda: (1 / evaluations.seconds(SLICE_S), peak_rate(kernel) / 1e9)
 
-    peak = kernel.peak(PEAK_STEPS) / best_seconds(lambda: kernel.peak(PEAK_STEPS), budget_s / 4) / 1e9
-    evaluations_s = calls * batch / best_seconds(work, budget_s)
-    gmac_s = evaluations_s * network.macs(board, board) / 1e9
-    return {
-        "kernel": kernel.encode(),
-        "network": name,
-        "board": f"{board}x{board}",
-        "batch": batch,
-        "evaluations/s": evaluations_s,
-        "gmac/s": gmac_s,
-        "peak gmac/s": peak,
-        "of peak": gmac_s / peak,
-    }
+    def of_peer(peer: Peer) -> Callable[[], tuple[float, float]]:
+        return lambda: (1 / peer.seconds(), 0.0)
+
+    works = [*map(with_peak, kernels), *map(of_peer, others)]
+    names = [kernel.encode() for kernel in kernels] + [peer.name for peer in others]
+    results = rounds(works, seconds)
+    first = median(rate for rate, _ in results[0])
+    rows: list[Row] = []
+    for engine, found in zip(names, results, strict=True):
+        rate = Summary.of(rate for rate, _ in found)
+        is_peer = found[0][1] == 0.0
+        rows.append(
+            {
+                "engine": engine,
+                "evaluations/s": rate.median,
+                "spread": rate.spread,
+                f"{names[0]}/this": first / rate.median,
+                "gmac/s": rate.median * gmac,
+                "peak gmac/s": "-" if is_peer else median(peak for _, peak in found),
+                "of peak": "-" if is_peer else median(rate * gmac / peak for rate, peak in found),
+            }
+        )
+    return rows
 
 
 def main() -> None:
     """Measures and prints, fastest kernel first; all kernels unless one is named."""
     given = arguments(__doc__)
     kernels = [given.kernel] if given.kernel != Kernel.BEST else list(reversed(Kernel.available()))
-    cases = [
-        (name, board, batch) for name, board, batches in (QUICK_CASES if given.quick else CASES) for batch in batches
-    ]
-    show((measure(kernel, *case, 0.2 if given.quick else 1.0) for kernel in kernels for case in cases), given.json)
+    tables = {}
+    for case in QUICK_CASES if given.quick else CASES:
+        name, size, batch = case
+        others = peers(Architecture.parse(name), size, batch)
+        tables[f"{name} {size}x{size} batch {batch}"] = measure(case, kernels, others, 5.0 if given.quick else 20.0)
+    show_all(tables, given.json)
 
 
 if __name__ == "__main__":

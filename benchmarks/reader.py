@@ -8,7 +8,8 @@ import time
 
 import numpy as np
 
-from benchmarks._games import Subject, arguments, play_for, show
+from benchmarks._games import Subject, play_for
+from benchmarks._run import arguments, show
 from native.network import Kernel
 from native.search import Player
 from protocol.batch import encode_batch, parse_batch
@@ -25,7 +26,7 @@ MINIBATCH = 128
 def measure(subject: Subject, kernel: Kernel, seconds: float) -> dict[str, str | float]:
     """One row: games of a subject, played for so long."""
     job_of = subject.jobs(Player(None, bytes(32)))
-    _, dones = play_for(seconds, 1, job_of, kernel)
+    dones = play_for(seconds, job_of, kernel)
     blocks = [done.block for done in sorted(dones, key=lambda done: done.id)]
     starts = range(0, len(blocks), GAMES_PER_BATCH)
     blobs = [compress(encode_batch(blocks[start : start + GAMES_PER_BATCH])) for start in starts]

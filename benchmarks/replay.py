@@ -1,51 +1,75 @@
-"""What a verifier pays: replaying games by kernel, and finding an edit: `python -m benchmarks.replay [--quick] [--json]`.
+"""What a replayed move of 100 visits costs a verifier, b6c96 on 9x9: `python -m benchmarks.replay [--quick] [--json]`.
 
-Games are played once with the chosen kernel, then replayed with each kernel of this machine on one thread.
+`ms/ply` is over whole games, by one thread and kernel. `ms first` is a single move, the first one of a game that turns out
+to be another's: nothing of it is in a cache, so it is the dearest. Kernels take turns; times are processor time.
 """
 
-import time
+from collections.abc import Callable
+from statistics import median
 
-from benchmarks._games import SUBJECTS, Subject, arguments, play_for, show
-from native.network import Kernel
-from native.pool import Done, Pool
-from native.search import Player
+from benchmarks._games import VISITS, nine_by_nine
+from benchmarks._run import Row, Summary, arguments, rounds, show_all
+from native.network import Kernel, Network
+from native.pool import Job, Pool
+from node.machine.playing import play, replay, self_play_games
+
+SIZE = 9
 
 
-def measure(
-    subject: Subject, player: Player, dones: list[Done], kernel: Kernel, playing: float
-) -> dict[str, str | float]:
-    """One row: all the games again with `kernel`."""
-    job_of = subject.jobs(player)
-    with Pool(1, kernel) as pool:
-        started = time.perf_counter()
-        for done in dones:
-            pool.replay(job_of(done.id), done.block)
-        for _ in dones:
-            found = pool.wait(600)
-            if found is None or not found.is_ok:
-                raise SystemExit(f"A replay differs: {found.sentence if found else 'no answer'}")
-        spent = time.perf_counter() - started
-    plies = sum(done.plies for done in dones)
-    return {
-        "subject": subject.name,
-        "kernel": kernel.encode(),
-        "games": len(dones),
-        "plies/s": plies / spent,
-        "ms/ply": spent / plies * 1e3,
-        "replay/play": spent / playing,
-    }
+def first_moves(network: Network, kernels: list[Kernel], seconds: float) -> list[list[float]]:
+    """Milliseconds of single moves, a list a kernel."""
+    job_of = self_play_games(network, SIZE, VISITS)
+    strangers = self_play_games(None, SIZE, 2)
+
+    def work(kernel: Kernel) -> Callable[[], float]:
+        numbers = iter(range(10**9))
+
+        def one() -> float:
+            number = next(numbers)
+            with Pool(1, kernel) as pool:
+                _, games = play(pool, [strangers(number)])
+                replayed = replay(pool, [(job_of(number), games[0].block)])
+            return replayed.cpu_s * 1e3
+
+        return one
+
+    return rounds([work(kernel) for kernel in kernels], seconds)
+
+
+def whole_games(games: list[tuple[Job, bytes]], kernels: list[Kernel], seconds: float) -> dict[Kernel, list[float]]:
+    """Milliseconds a move over whole games."""
+
+    def work(kernel: Kernel) -> Callable[[], float]:
+        def one() -> float:
+            with Pool(1, kernel) as pool:
+                replayed = replay(pool, games)
+            if replayed.games != len(games):
+                raise SystemExit("A replay differs from what was played.")
+            return replayed.cpu_s / replayed.plies * 1e3
+
+        return one
+
+    return dict(zip(kernels, rounds([work(kernel) for kernel in kernels], seconds, least=1), strict=True))
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measures and prints, fastest kernel first; the quick form replays whole games with the fast kernels only."""
     given = arguments(__doc__)
-    rows = []
-    for subject in SUBJECTS[1:2] if given.quick else SUBJECTS:
-        player = Player(subject.network(), bytes(32))
-        playing, dones = play_for(0.3 if given.quick else 2.0, 1, subject.jobs(player), given.kernel)
-        kernels = Kernel.available() if player.network else [Kernel.best()]
-        rows += [measure(subject, player, dones, kernel, playing) for kernel in kernels]
-    show(rows, given.json)
+    network, name = nine_by_nine()
+    kernels = [given.kernel] if given.kernel != Kernel.BEST else list(reversed(Kernel.available()))
+    job = self_play_games(network, SIZE, VISITS)(0)
+    with Pool(1, Kernel.BEST) as pool:
+        _, played = play(pool, [job])
+    first = first_moves(network, kernels, 6.0 if given.quick else 30.0)
+    slow = {Kernel.SCALAR} if given.quick and len(kernels) > 1 else set()
+    fast = [kernel for kernel in kernels if kernel not in slow]
+    whole = whole_games([(job, played[0].block)], fast, 10.0 if given.quick else 60.0)
+    rows: list[Row] = []
+    for kernel, found in zip(kernels, first, strict=True):
+        one = Summary.of(found)
+        per_ply = median(whole[kernel]) if kernel in whole else "-"
+        rows.append({"kernel": kernel.encode(), "ms/ply": per_ply, "ms first": one.median, "spread": one.spread})
+    show_all({f"replay of a move, {name}": rows}, given.json)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ import time
 
 import numpy as np
 
-from benchmarks._games import Subject, play_for, show
+from benchmarks._games import Subject, play_for
+from benchmarks._run import show
 from native.network import Kernel
 from native.search import Player
 from node.founding.manifest_file import load_manifest
@@ -30,7 +31,7 @@ QUICK_CASES = ((7, 3, 32, 64), (7, 4, 32, 128))
 def rows_of(size: int, seconds: float) -> Window:
     """A window of games on a board of this size."""
     job_of = Subject(size, 0, 0).jobs(Player(None, bytes(32)))
-    _, dones = play_for(seconds, 1, job_of, Kernel.BEST)
+    dones = play_for(seconds, job_of, Kernel.BEST)
     return Window.of(read_game(job_of(0).rules, done.block, held_out=False) for done in dones)
 
 
