@@ -14,6 +14,7 @@ from node.disk.keyring import KeyringError
 from node.disk.lockfile import DirectoryInUse
 from node.disk.store import StoreError
 from node.engine.process import EngineLost
+from node.exchange.errors import ReplayError, SgfError
 from node.founding.founding import FoundingError
 from node.founding.invites import InviteError
 from node.founding.listening import ListenError
@@ -49,6 +50,8 @@ REFUSALS: tuple[type[BaseException], ...] = (
     ProofFileError,
     ProtocolError,
     RegistrationRefused,
+    ReplayError,
+    SgfError,
     StoreError,
     sqlite3.Error,
 )
