@@ -31,7 +31,6 @@ class GatePlayer:
         self._outbox = outbox
         self._idle = trio.Event()
         self._idle.set()
-        self.pairs = 0
 
     async def idle(self) -> None:
         """Returns at once, or when the assignment being played is done."""
@@ -92,5 +91,4 @@ class GatePlayer:
         with member.store.transaction():
             member.store.put(f"gate/{index}", b"")
             self._outbox.put(GATE_RESULT, index.to_bytes(8, "big"), result.seal(self._secret))
-        self.pairs += assignment.pairs
         member.events("gate-pairs", f"Played {assignment.pairs} gate pairs from {assignment.first_pair}.")

@@ -36,7 +36,6 @@ class Outbox:
         self._emptied = trio.Event()
         self.waiting_since: float | None = None
         self.waiting_for = ""
-        self.rejected = 0
 
     def put(self, kind: str, key: bytes, envelope: Envelope, proof: bytes = b"") -> None:
         """Keeps an entry to be sent; the same (kind, key) again changes nothing."""
@@ -90,7 +89,6 @@ class Outbox:
                     self._member.store.put(f"receipt/{item.key.hex()}", posted.receipt)
                 self._member.events("logged", f"{item.kind} logged as #{index}.", kind=item.kind, index=index)
             except CallRefused as refusal:
-                self.rejected += 1
                 self._member.events("refused", f"{item.kind} refused: {refusal}", kind=item.kind)
             self._member.store.drop_outbox(item.kind, item.key)
             if self._answered is not None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 _SCHEMA: Final = """
 CREATE TABLE log (number INTEGER PRIMARY KEY, entry BLOB NOT NULL) STRICT;
@@ -22,7 +22,7 @@ CREATE TABLE games (
     release BLOB NOT NULL, counter INTEGER NOT NULL, block BLOB NOT NULL, PRIMARY KEY (release, counter)
 ) STRICT;
 CREATE TABLE outbox (
-    number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key BLOB NOT NULL, payload BLOB NOT NULL, state TEXT NOT NULL,
+    number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key BLOB NOT NULL, payload BLOB NOT NULL,
     UNIQUE (kind, key)
 ) STRICT;
 CREATE TABLE peers (
@@ -31,8 +31,8 @@ CREATE TABLE peers (
 ) STRICT, WITHOUT ROWID;
 """
 
-NEW: Final = "new"
-"""The state of an outbox item that nothing was done with."""
+_FROM_1: Final = "ALTER TABLE outbox DROP COLUMN state"
+"""What makes a store of format 1 one of format 2."""
 
 
 class StoreError(Exception):
@@ -65,7 +65,6 @@ class OutboxItem:
     kind: str
     key: bytes
     payload: bytes
-    state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,21 +239,16 @@ class Store:
 
     # ---- outbox
 
-    def put_outbox(self, kind: str, key: bytes, payload: bytes, state: str = NEW) -> bool:
+    def put_outbox(self, kind: str, key: bytes, payload: bytes) -> bool:
         """Adds an item unless (kind, key) is there already; whether it was added."""
         cursor = self._db.execute(
-            "INSERT INTO outbox (kind, key, payload, state) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (kind, key, payload, state),
+            "INSERT INTO outbox (kind, key, payload) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (kind, key, payload)
         )
         return cursor.rowcount == 1
 
-    def outbox(self, kind: str, state: str | None = None) -> list[OutboxItem]:
-        """The items of `kind`, of one state when given, in the order in which they were added."""
-        rows = self._db.execute(
-            "SELECT number, kind, key, payload, state FROM outbox"
-            " WHERE kind = ?1 AND (?2 IS NULL OR state = ?2) ORDER BY number",
-            (kind, state),
-        )
+    def outbox(self, kind: str) -> list[OutboxItem]:
+        """The items of `kind`, in the order in which they were added."""
+        rows = self._db.execute("SELECT * FROM outbox WHERE kind = ? ORDER BY number", (kind,))
         return [OutboxItem(*row) for row in rows]
 
     def waiting(self) -> list[OutboxItem]:
@@ -273,14 +267,8 @@ class Store:
 
     def outbox_item(self, kind: str, key: bytes) -> OutboxItem | None:
         """The item (kind, key)."""
-        row = self._db.execute(
-            "SELECT number, kind, key, payload, state FROM outbox WHERE kind = ? AND key = ?", (kind, key)
-        ).fetchone()
+        row = self._db.execute("SELECT * FROM outbox WHERE kind = ? AND key = ?", (kind, key)).fetchone()
         return None if row is None else OutboxItem(*row)
-
-    def set_outbox_state(self, kind: str, key: bytes, state: str) -> None:
-        """Changes an item's state; nothing happens without the item."""
-        self._db.execute("UPDATE outbox SET state = ? WHERE kind = ? AND key = ?", (state, kind, key))
 
     def drop_outbox(self, kind: str, key: bytes) -> None:
         """Removes an item, if it is there."""
@@ -313,6 +301,10 @@ class Store:
             with self.transaction():
                 for statement in _SCHEMA.split(";\n"):
                     self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        elif version == 1:
+            with self.transaction():
+                self._db.execute(_FROM_1)
                 self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         elif version != SCHEMA_VERSION:
             raise StoreError(f"The store {path} has format {version}; this gonode reads format {SCHEMA_VERSION}.")

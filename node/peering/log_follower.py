@@ -83,7 +83,6 @@ class LogFollower:
         self._on_entry = on_entry
         self._on_cosigned = on_cosigned
         self._hinted = trio.Event()
-        self._grown = trio.Event()
         self.cosigned_size = self._stored_cosigned_size()
 
     async def run(self) -> None:
@@ -105,11 +104,6 @@ class LogFollower:
             return
         if size > self._replica.size:
             self._hinted.set()
-
-    async def wait_past(self, size: int) -> None:
-        """Returns when the log has more than `size` entries here."""
-        while self._replica.size <= size:
-            await self._grown.wait()
 
     async def sync_once(self) -> bool:
         """Asks peers for their heads and pulls up to the newest; whether any peer gave a head that holds."""
@@ -274,8 +268,6 @@ class LogFollower:
             for index, record in enumerate(applied, start):
                 if self._on_entry is not None:
                     self._on_entry(index, record)
-            self._grown.set()
-            self._grown = trio.Event()
 
     async def _entries_of(self, peer: bytes, start: int, limit: int, size: int) -> tuple[list[bytes], list[bytes]]:
         request: dict[str, codec.Value] = {"limit": limit, "op": "entries", "size": size, "start": start}

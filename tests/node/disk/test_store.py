@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from node.disk.store import Head, PeerRecord, Series, Store, StoreError
+from node.disk.store import Head, OutboxItem, PeerRecord, Series, Store, StoreError
 
 
 def test_log(tmp_path: Path) -> None:
@@ -85,9 +85,6 @@ def test_outbox(tmp_path: Path) -> None:
         assert store.put_outbox("verdict", b"1", b"other")
         assert not store.put_outbox("batch", b"1", b"again")
         assert [item.payload for item in store.outbox("batch")] == [b"payload", b"second"]
-        store.set_outbox_state("batch", b"1", "sent")
-        assert [item.key for item in store.outbox("batch", "sent")] == [b"1"]
-        assert [item.key for item in store.outbox("batch", "new")] == [b"0"]
         assert store.waiting_count() == 3
         urgent, oldest = store.first_waiting("verdict"), store.first_waiting("gate-result")
         assert urgent is not None
@@ -96,8 +93,22 @@ def test_outbox(tmp_path: Path) -> None:
         store.drop_outbox("batch", b"1")
         assert store.outbox_item("batch", b"1") is None
         found = store.outbox_item("verdict", b"1")
-        assert found is not None
-        assert found.state == "new"
+        assert found == OutboxItem(3, "verdict", b"1", b"other")
+
+
+def test_a_store_of_format_1_is_renewed(tmp_path: Path) -> None:
+    path = tmp_path / "node.db"
+    with Store(path) as store:
+        store.put_outbox("batch", b"1", b"payload")
+    db = sqlite3.connect(path)
+    db.executescript("ALTER TABLE outbox ADD COLUMN state TEXT NOT NULL DEFAULT 'new'; PRAGMA user_version = 1;")
+    db.close()
+    for _ in range(2):
+        with Store(path) as store:
+            assert store.waiting() == [OutboxItem(1, "batch", b"1", b"payload")]
+            assert not store.put_outbox("batch", b"1", b"again")
+            assert store.put_outbox("batch", b"2", b"payload")
+            store.drop_outbox("batch", b"2")
 
 
 def test_peers(tmp_path: Path) -> None:

@@ -152,21 +152,20 @@ async def test_the_newest_cosigned_head_is_found_below_newer_ones(
         assert mine.store.newest_head(3) == cosigned
 
 
-async def test_run_wakes_waiters(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+async def test_run_pulls_what_a_hint_announces(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
     async with logs(tmp_path, 2) as (source, mine), trio.open_nursery() as nursery:
-        seen: list[int] = []
+        send, seen = trio.open_memory_channel[int](10)
         follower = mine.follower(tmp_path, source)
-        follower._on_entry = lambda index, entry: seen.append(index)
+        follower._on_entry = lambda index, entry: send.send_nowait(index)
         nursery.start_soon(follower.run)
         source.extend(BEGINNING)
         source.sign()
-        await follower.wait_past(1)
+        assert [await seen.receive(), await seen.receive()] == [0, 1]
         source.extend([tick(2)])
         head = source.sign()
         follower.hint(head.note)
         follower.hint(b"nonsense")
-        await follower.wait_past(2)
-        assert seen == [0, 1, 2]
+        assert await seen.receive() == 2
         nursery.cancel_scope.cancel()
 
 
