@@ -11,7 +11,6 @@ SECONDS ?= 60
 C_SOURCES := CMakeLists.txt $(wildcard native/include/*.h native/src/*.c native/src/*.h)
 C_TESTS := $(wildcard native/tests/*.c native/tests/*.h)
 PACKAGES := node protocol native trainer verification
-BENCHMARKS := $(filter-out __init__,$(basename $(notdir $(wildcard benchmarks/[a-z]*.py))))
 
 .PHONY: demo test check bench fuzz soak help clean prerequisites pytest ctest portable arm
 .DELETE_ON_ERROR:
@@ -23,7 +22,7 @@ help:
 	@echo "make portable            compare the engine's results between compilers and flags"
 	@echo "make arm                 build the C tests for 64-bit ARM and run them under qemu"
 	@echo "make check               format, lint, types, import rules, links of the documentation"
-	@echo "make bench               run each benchmark in its quick form"
+	@echo "make bench               run each benchmark in its quick form, and compare with the targets"
 	@echo "make fuzz SECONDS=60     feed mutated bytes to every parser, each for that long"
 	@echo "make soak                the long tests: the wheel in a clean environment, ten minutes of each fuzzer"
 	@echo "make clean               remove what was built (.venv and build); the demo's folder is kept"
@@ -66,7 +65,7 @@ check: $(VENV)/.dev $(VENV)/.built
 	$(PY) -m tests.check_docs
 
 bench: $(VENV)/.built
-	@set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(PY) -m benchmarks.$$name --quick; done
+	$(PY) -m benchmarks.all --quick
 
 # Each fuzzer runs for SECONDS, two at a time. One that fails names its input, and the others still run.
 FUZZERS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_*.py)))

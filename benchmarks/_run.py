@@ -70,7 +70,7 @@ def show(rows: Iterable[Row], as_json: bool) -> None:
     if as_json:
         print(json.dumps({"rows": table}))
     else:
-        print(_table(table))
+        print(table_text(table))
 
 
 def show_all(tables: Mapping[str, Iterable[Row]], as_json: bool) -> None:
@@ -79,10 +79,11 @@ def show_all(tables: Mapping[str, Iterable[Row]], as_json: bool) -> None:
         print(json.dumps({title: list(rows) for title, rows in tables.items()}))
         return
     for number, (title, rows) in enumerate(tables.items()):
-        print(f"{'' if number == 0 else chr(10)}{title}\n{_table(list(rows))}", flush=True)
+        print(f"{'' if number == 0 else chr(10)}{title}\n{table_text(list(rows))}", flush=True)
 
 
-def _table(rows: Sequence[Row]) -> str:
+def table_text(rows: Sequence[Row]) -> str:
+    """Rows with the same keys as aligned columns."""
     texts = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     lines = ("  ".join(cell.rjust(width) for cell, width in zip(text, widths, strict=True)) for text in texts)
