@@ -81,7 +81,7 @@ def measure(plan: Plan, say: Say) -> Report:
     speed = measure_network(plan.network, plan.size, plan.kernel, BATCH, NETWORK_SHARE * plan.seconds)
     subject = Subject(plan.network, plan.size, plan.visits, plan.kernel)
     choice = find_settings(subject, plan.threads, plan.games, SETTINGS_SHARE * plan.seconds, say)
-    say(f"self-play, {choice.threads} threads, {choice.games} games in flight on each")
+    say(f"self-play, threads: {choice.threads}, games in flight on each: {choice.games}")
     played, search_us = _self_play(plan, choice)
     say("replay")
     return Report(plan, speed, choice, played, search_us, _replay_ms(plan))

@@ -109,7 +109,7 @@ def compare(subject: Subject, pairs: Sequence[tuple[int, int]], slice_s: float, 
     rates: dict[tuple[int, int], list[float]] = {pair: [] for pair in pairs}
     for _ in range(ROUNDS):
         for threads, games in pairs:
-            say(f"{threads} threads, {games} games in flight on each")
+            say(f"threads: {threads}, games in flight on each: {games}")
             played = play_for(subject.kernel, threads, games, job_of, slice_s)
             rates[threads, games].append(played.evaluations / played.wall_s)
     return [Setting(threads, games, median(each)) for (threads, games), each in rates.items()]
