@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from native.network import Network
     from node.machine.bench import Report
 
+BUSY = 0.9
+"""Below this share of the time with a core, what was chosen may be wrong."""
+
 
 def _seconds(context: click.Context, parameter: click.Parameter, value: float) -> float:
     if math.isnan(value):  # which passes every range
@@ -130,4 +133,9 @@ def _table(report: "Report", is_first: bool, spent: float) -> str:
         "",
         f"Measured in {spent:.0f} s.",
     ]
+    if report.core_share < BUSY:
+        lines.append(
+            f"The threads had a core only {100 * report.core_share:.0f} % of the time: other programs use this machine. "
+            "Measure again when they do not."
+        )
     return "\n".join(lines)

@@ -56,6 +56,11 @@ class Report:
         """Visits of self-play a processor second; `plan.visits` of them are a position."""
         return self.played.visits / self.played.cpu_s
 
+    @property
+    def core_share(self) -> float:
+        """The share of the time that each thread of self-play had a core; far below 1 when others use the machine."""
+        return self.played.cpu_s / (self.played.wall_s * self.choice.threads)
+
     def to_json(self) -> dict[str, str | int | float]:
         """The object of `gonode bench --json`; rates of the network and milliseconds of a replay are one core's."""
         return {
