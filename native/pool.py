@@ -14,7 +14,7 @@ from native._engine import ffi, lib
 from native.errors import EngineError, sentence_of, verify_status
 from native.network import Kernel
 from native.rules import Rules, Scoring
-from native.search import DIGEST_BYTES, Player, Root, SearchConfig, search_ids
+from native.search import DIGEST_BYTES, Player, SearchConfig, search_ids
 
 if TYPE_CHECKING:
     from native._engine import CData
@@ -47,8 +47,6 @@ class Job:
         search_ids(self.config_digest, self.game_seed)
         if not (0 <= self.id < 2**64 and 0 <= self.counter < 2**64 and 0 <= self.opening < 2**16):
             raise EngineError("A job's id, counter or opening is out of range.")
-        if self.config.root != Root.PUCT:
-            raise EngineError("This engine does not search with a Gumbel root.")
         rules = self.rules
         if rules.rows != rules.cols or rules.scoring != Scoring.AREA or rules.move_cap == 0:
             raise EngineError("A pool plays square boards under area scoring with a move cap.")

@@ -1,4 +1,4 @@
-"""One searched move: deterministic PUCT as a pure function, and the numbers that steer it (docs/spec/search.md).
+"""One searched move as a pure function, and the numbers that steer it (docs/spec/search.md).
 
 Invariants: a `Ply` depends on (network bytes, config, position history, game seed, ply) alone, never on the kernel, the
 machine or what was searched before; a config whose numbers are out of range is never made. Whole games are
@@ -55,6 +55,10 @@ _RANGES = {
     "temperature_start_micro": (0, 10 * _ONE),
     "temperature_end_micro": (0, 10 * _ONE),
     "temperature_halflife": (1, _ONE),
+    "gumbel_considered": (1, 362),
+    "gumbel_noise_micro": (0, 10 * _ONE),
+    "gumbel_c_visit_micro": (0, 1000 * _ONE),
+    "gumbel_c_scale_micro": (0, 100 * _ONE),
     "symmetry": (0, 1),
 }
 
@@ -63,7 +67,7 @@ _RANGES = {
 class SearchConfig:
     """The numbers of a signed search config; micro are millionths, ppm parts per million, the temperature's half-life
     is in plies. Raises EngineError for a number out of its range. The defaults are a plain search without noise whose
-    move is the most visited one."""
+    move is the most visited one (PUCT root) or the one of the highest score (Gumbel root)."""
 
     root: int = Root.PUCT
     visits_full: int = 100
@@ -80,6 +84,10 @@ class SearchConfig:
     temperature_start_micro: int = 0
     temperature_end_micro: int = 0
     temperature_halflife: int = 1
+    gumbel_considered: int = 16
+    gumbel_noise_micro: int = 0
+    gumbel_c_visit_micro: int = 50 * _ONE
+    gumbel_c_scale_micro: int = _ONE
     symmetry: int = 1
 
     def __post_init__(self) -> None:
@@ -157,9 +165,7 @@ def search_ply(
     player: Player, kernel: Kernel, config: SearchConfig, config_digest: bytes, game_seed: bytes, game: Game
 ) -> Ply:
     """Searches the position of `game` with `player`; the GIL is released. IllegalMove when the game is over,
-    EngineError for a root or a board that this engine does not search."""
-    if config.root != Root.PUCT:
-        raise EngineError("This engine does not search with a Gumbel root.")
+    EngineError for a board that this engine does not search."""
     if player.network is not None and game.rules.rows != game.rules.cols:
         raise EngineError("A network searches square boards only.")
     out = ffi.new("go_ply *")

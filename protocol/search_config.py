@@ -39,4 +39,8 @@ class SearchConfig(Record):
     temperature_start_micro: Micro
     temperature_end_micro: Micro
     temperature_halflife: Annotated[int, Range(1, 1000)]
+    gumbel_considered: Annotated[int, Range(1, 362)]
+    gumbel_noise_micro: Micro
+    gumbel_c_visit_micro: Micro
+    gumbel_c_scale_micro: Micro
     symmetry: bool

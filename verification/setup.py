@@ -61,6 +61,10 @@ def engine_config(config: SearchConfig) -> EngineConfig:
         temperature_start_micro=config.temperature_start_micro,
         temperature_end_micro=config.temperature_end_micro,
         temperature_halflife=config.temperature_halflife,
+        gumbel_considered=config.gumbel_considered,
+        gumbel_noise_micro=config.gumbel_noise_micro,
+        gumbel_c_visit_micro=config.gumbel_c_visit_micro,
+        gumbel_c_scale_micro=config.gumbel_c_scale_micro,
         symmetry=int(config.symmetry),
     )
 

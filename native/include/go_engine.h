@@ -177,6 +177,10 @@ typedef struct go_search_config {
   int32_t temperature_start_micro;    /* of the move drawn from the visits: start, end, and plies to halve the gap */
   int32_t temperature_end_micro;
   int32_t temperature_halflife;
+  int32_t gumbel_considered;          /* Gumbel root: most moves that share the visits */
+  int32_t gumbel_noise_micro;         /* scale of its noise; 0: the best move without any */
+  int32_t gumbel_c_visit_micro;       /* values weigh (c_visit + most visits of a move) * c_scale against logits */
+  int32_t gumbel_c_scale_micro;
   int32_t symmetry;                   /* 1: an evaluation's symmetry is drawn from (game seed, position) */
 } go_search_config;
 

@@ -1,4 +1,4 @@
-/* From a finished tree to the record of the ply: raw visits, pruned policy target, the move. */
+/* From a finished tree to the record of the ply: raw visits, policy target, move; and how a PUCT root gives the last two. */
 #include "exact_math.h"
 #include "random.h"
 #include "search.h"
@@ -26,6 +26,16 @@ static uint32_t pruned_visits(const go_search *search, const go_node *child, dou
     visits--;
   }
   return visits == 1 && child->visits > 1 ? 0 : visits;
+}
+
+static void weigh_by_visits(const go_search *search, uint32_t *weight) {
+  const go_node *best = most_visited(search);
+  const double limit = go_search_puct(search, search->node, best, best->visits);
+  for (uint32_t i = search->node->first_child; i != GO_NO_NODE; i = search->node[i].sibling) {
+    const go_node *child = search->node + i;
+    weight[child->move] =
+        search->tuning.forced > 0.0 && child != best ? pruned_visits(search, child, limit) : child->visits;
+  }
 }
 
 /* weight[i] as shares of 65535: share i is the step of floor(65535 * cumulative / total). */
@@ -74,14 +84,13 @@ static int32_t draw_move(const uint32_t *weight, int32_t moves, double temperatu
 void go_search_choose(const go_search *search, const go_search_config *config, const go_search_ids *ids, int32_t ply,
                       int32_t points, go_ply *out) {
   uint32_t weight[GO_MAX_POINTS + 1] = {0};
-  const go_node *best = most_visited(search);
-  const double limit = go_search_puct(search, search->node, best, best->visits);
-  for (uint32_t i = search->node->first_child; i != GO_NO_NODE; i = search->node[i].sibling) {
-    const go_node *child = search->node + i;
-    out->visits[child->move] = (uint16_t)child->visits;
-    weight[child->move] =
-        search->tuning.forced > 0.0 && child != best ? pruned_visits(search, child, limit) : child->visits;
+  for (uint32_t i = search->node->first_child; i != GO_NO_NODE; i = search->node[i].sibling)
+    out->visits[search->node[i].move] = (uint16_t)search->node[i].visits;
+  if (config->root == GO_ROOT_GUMBEL) {
+    out->move = go_gumbel_choose(search, weight);
+  } else {
+    weigh_by_visits(search, weight);
+    out->move = draw_move(weight, points + 1, move_temperature(config, ply), ids, ply);
   }
   if (search->tuning.kind == GO_PLY_FULL) shares(weight, points + 1, out->policy_target);
-  out->move = draw_move(weight, points + 1, move_temperature(config, ply), ids, ply);
 }

@@ -55,6 +55,13 @@ double go_stream_log_gamma(go_stream *stream, double alpha) {
   return alpha < 1.0 ? log_gamma + go_log(u[1]) / alpha : log_gamma;
 }
 
+double go_gumbel_draw(const uint8_t seed[32], uint32_t ply, uint16_t move) {
+  go_stream stream = go_stream_open(seed, ply, GO_PURPOSE_GUMBEL, move);
+  double u[2];
+  go_stream_pair(&stream, u);
+  return -go_log(-go_log(u[0]));
+}
+
 int go_dirichlet(const uint8_t seed[32], uint32_t ply, double total, const uint16_t *moves, int32_t n, double *out) {
   if (!seed || !moves || !out || n < 1 || !(total > 0.0)) return GO_ERR_ARGUMENT;
   const double alpha = total / (double)n;

@@ -6,7 +6,7 @@
  * (draw, slot, ply, purpose), so no number depends on how many others were drawn. */
 #include "go_engine.h"
 
-enum { GO_PURPOSE_KIND = 1, GO_PURPOSE_NOISE = 2, GO_PURPOSE_MOVE = 3 };
+enum { GO_PURPOSE_KIND = 1, GO_PURPOSE_NOISE = 2, GO_PURPOSE_MOVE = 3, GO_PURPOSE_GUMBEL = 4 };
 
 typedef struct go_stream {
   uint32_t key[2];
@@ -23,5 +23,7 @@ double go_stream_normal(go_stream *stream);
 /* log of a Gamma(alpha, 1) number, alpha > 0 (Marsaglia and Tsang, 2000); in log space, since for small alpha the
  * number itself underflows. */
 double go_stream_log_gamma(go_stream *stream, double alpha);
+/* The standard Gumbel number of a move in ply `ply` of this game. */
+double go_gumbel_draw(const uint8_t seed[32], uint32_t ply, uint16_t move);
 
 #endif

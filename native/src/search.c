@@ -38,7 +38,8 @@ static int in_range(int32_t x, int32_t low, int32_t high) { return x >= low && x
 
 int go_search_config_check(const go_search_config *c) {
   const int ok =
-      c->root == GO_ROOT_PUCT && in_range(c->visits_full, 2, VISITS_MAX) && in_range(c->visits_fast, 2, VISITS_MAX) &&
+      in_range(c->root, GO_ROOT_PUCT, GO_ROOT_GUMBEL) && in_range(c->visits_full, 2, VISITS_MAX) &&
+      in_range(c->visits_fast, 2, VISITS_MAX) &&
       in_range(c->full_share_ppm, 0, GO_MICRO) && in_range(c->cpuct_micro, 0, 100 * GO_MICRO) &&
       in_range(c->fpu_reduction_micro, 0, 10 * GO_MICRO) && in_range(c->root_fpu_reduction_micro, 0, 10 * GO_MICRO) &&
       in_range(c->noise_weight_ppm, 0, GO_MICRO) &&
@@ -46,7 +47,9 @@ int go_search_config_check(const go_search_config *c) {
       in_range(c->root_temperature_micro, GO_MICRO / 100, 100 * GO_MICRO) &&
       in_range(c->forced_playouts_micro, 0, 100 * GO_MICRO) && in_range(c->score_utility_micro, 0, 10 * GO_MICRO) &&
       in_range(c->temperature_start_micro, 0, 10 * GO_MICRO) && in_range(c->temperature_end_micro, 0, 10 * GO_MICRO) &&
-      in_range(c->temperature_halflife, 1, GO_MICRO) && in_range(c->symmetry, 0, 1);
+      in_range(c->temperature_halflife, 1, GO_MICRO) && in_range(c->gumbel_considered, 1, GO_MAX_POINTS + 1) &&
+      in_range(c->gumbel_noise_micro, 0, 10 * GO_MICRO) && in_range(c->gumbel_c_visit_micro, 0, 1000 * GO_MICRO) &&
+      in_range(c->gumbel_c_scale_micro, 0, 100 * GO_MICRO) && in_range(c->symmetry, 0, 1);
   return ok ? GO_OK : GO_ERR_ARGUMENT;
 }
 
@@ -78,12 +81,20 @@ static int judge(const go_search *search, const go_game *game, int64_t *value, i
 
 /* Completes a node that was evaluated; value and score in the view of its side to move. `logits` NULL: uniform. */
 static int expand(go_search *search, uint32_t at, const int32_t *logits, int64_t value, int64_t score) {
+  const int32_t temperature = search->tuning.root_temperature_micro;
+  int32_t cooled[GO_MAX_POINTS + 1];
+  if (at == 0 && logits && temperature != GO_MICRO) {
+    for (int32_t i = 0; i <= search->root->board.points; i++)
+      cooled[i] = (int32_t)go_floor_div((int64_t)logits[i] * GO_MICRO + temperature / 2, temperature);
+    logits = cooled;
+  }
   const int status = go_tree_add_edges(search, at, position(search, at), logits);
   if (status != GO_OK) return status;
   if (at == 0 && search->tuning.noise_weight > 0.0) add_noise(search, search->ids, search->root->moves);
   go_tree_rank(search, at);
   const int64_t sign = search->node[at].opponent ? -1 : 1;
   go_tree_back_up(search, at, sign * value, sign * score);
+  if (at == 0 && search->config->root == GO_ROOT_GUMBEL) go_gumbel_begin(search, logits);
   return GO_OK;
 }
 
@@ -112,7 +123,8 @@ static int visit(go_search *search) {
       go_tree_back_up(search, at, node->value_sum / (int64_t)node->visits, node->score_sum / (int64_t)node->visits);
       return GO_OK;
     }
-    uint32_t edge, next = go_tree_select(search, at, &edge);
+    const int is_gumbel = at == 0 && search->config->root == GO_ROOT_GUMBEL;
+    uint32_t edge, next = is_gumbel ? go_gumbel_select(search, &edge) : go_tree_select(search, at, &edge);
     const int fresh = next == GO_NO_NODE;
     if (fresh) {
       next = go_tree_open(search, at, edge);
@@ -132,15 +144,16 @@ static go_tuning tune(const go_search_config *c, const go_search_ids *ids, const
   uint32_t word[4];
   go_stream_words(&stream, word);
   const int full = (uint64_t)word[0] * GO_MICRO >> 32 < (uint64_t)c->full_share_ppm;
+  const int noisy = full && c->root == GO_ROOT_PUCT;
   const double fpu = (double)c->fpu_reduction_micro / MICRO;
   return (go_tuning){.kind = full ? GO_PLY_FULL : GO_PLY_FAST,
                      .visits = full ? c->visits_full : c->visits_fast,
                      .cpuct = (double)c->cpuct_micro / MICRO,
                      .fpu_reduction = fpu,
                      .root_fpu_reduction = full ? (double)c->root_fpu_reduction_micro / MICRO : fpu,
-                     .noise_weight = full ? (double)c->noise_weight_ppm / MICRO : 0.0,
+                     .noise_weight = noisy ? (double)c->noise_weight_ppm / MICRO : 0.0,
                      .noise_alpha = (double)c->noise_alpha_micro / MICRO,
-                     .forced = full ? (double)c->forced_playouts_micro / MICRO : 0.0,
+                     .forced = noisy ? (double)c->forced_playouts_micro / MICRO : 0.0,
                      .score_utility = (double)c->score_utility_micro / MICRO,
                      .squash = 4.0 * (double)game->board.points,
                      .root_temperature_micro = full ? c->root_temperature_micro : GO_MICRO};

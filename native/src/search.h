@@ -27,6 +27,21 @@ typedef struct go_node {
   uint8_t opponent;    /* 1: the other side than at the root is to move */
 } go_node;
 
+/* How sequential halving gives out `visits` visits: `level` is the visits that the next move has, `written` of `width`
+ * moves on it have had theirs, and `rounds` levels are left before the width halves. */
+typedef struct go_halving {
+  int32_t visits, least, log2, width, written, rounds;
+  uint32_t level;
+} go_halving;
+
+/* A Gumbel root, by move. */
+typedef struct go_gumbel {
+  double logit[GO_MAX_POINTS + 1];
+  double base[GO_MAX_POINTS + 1]; /* noise and logit */
+  double first;                   /* the root's utility after its own evaluation */
+  go_halving halving;
+} go_gumbel;
+
 /* The numbers of a config as the search uses them in one ply. */
 typedef struct go_tuning {
   int32_t kind, visits;
@@ -45,6 +60,7 @@ typedef struct go_search {
   uint8_t *trace;
   size_t trace_capacity;
   go_tuning tuning;
+  go_gumbel gumbel;
   /* the ply under way; what it was begun with is the caller's */
   const go_player *player;
   const go_search_config *config;
@@ -94,6 +110,19 @@ uint32_t go_tree_open(go_search *search, uint32_t at, uint32_t edge);
 void go_tree_back_up(go_search *search, uint32_t at, int64_t value, int64_t score);
 /* What the selection maximises for a visited child with `visits` in place of its own (docs/spec/search.md). */
 double go_search_puct(const go_search *search, const go_node *node, const go_node *child, uint32_t visits);
+
+/* ---- gumbel.c ------------------------------------------------------------------------------------------- */
+
+/* `considered` moves (at least 1) that share `visits` visits. */
+void go_halving_begin(go_halving *halving, int32_t considered, int32_t visits);
+/* How many visits the move that gets the next one has to have. */
+uint32_t go_halving_next(go_halving *halving);
+/* After the root's own evaluation: draws the noise on `logits` (a move; NULL: uniform). */
+void go_gumbel_begin(go_search *search, const int32_t *logits);
+/* As go_tree_select, at the root; once for each visit. */
+uint32_t go_gumbel_select(go_search *search, uint32_t *edge);
+/* The move of a finished tree; weight[move], 0 before, is set for the legal ones. */
+int32_t go_gumbel_choose(const go_search *search, uint32_t *weight);
 
 /* ---- choose.c ------------------------------------------------------------------------------------------- */
 

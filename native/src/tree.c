@@ -94,16 +94,9 @@ int go_tree_add_edges(go_search *search, uint32_t at, const go_game *game, const
   const int32_t moves = game->board.points + 1;
   uint8_t legal[GO_MAX_POINTS + 1];
   double prob[GO_MAX_POINTS + 1];
-  int32_t cooled[GO_MAX_POINTS + 1];
   int status = go_game_legal(game, legal, (size_t)moves);
   if (status == GO_OK) status = reserve_edges(search, search->edges + (uint32_t)moves);
   if (status != GO_OK) return status;
-  const int32_t temperature = search->tuning.root_temperature_micro;
-  if (logits && at == 0 && temperature != GO_MICRO) {
-    for (int32_t i = 0; i < moves; i++)
-      cooled[i] = (int32_t)go_floor_div((int64_t)logits[i] * GO_MICRO + temperature / 2, temperature);
-    logits = cooled;
-  }
   if (logits) {
     status = go_softmax(logits, legal, moves, prob);
     if (status != GO_OK) return status;

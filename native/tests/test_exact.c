@@ -184,7 +184,7 @@ static void play_game(int32_t kernel, const go_net *net, int32_t side, uint8_t d
       .fpu_reduction_micro = 200000, .root_fpu_reduction_micro = 100000, .noise_weight_ppm = 250000,
       .noise_alpha_micro = 10830000, .root_temperature_micro = 1150000, .forced_playouts_micro = 2000000,
       .score_utility_micro = 100000, .temperature_start_micro = 800000, .temperature_end_micro = 200000,
-      .temperature_halflife = 7, .symmetry = 1};
+      .temperature_halflife = 7, .gumbel_considered = 1, .symmetry = 1};
   const go_search_ids ids = {{1}, {(uint8_t)side}};
   const go_player player = {.net = net};
   uint8_t trace[33 * 32] = {0};

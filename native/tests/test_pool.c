@@ -15,7 +15,7 @@ static go_job job_of(uint64_t counter, const go_net *net) {
                            .fpu_reduction_micro = 200000, .noise_weight_ppm = 250000, .noise_alpha_micro = 10830000,
                            .root_temperature_micro = 1100000, .forced_playouts_micro = 2000000,
                            .score_utility_micro = 100000, .temperature_start_micro = 800000,
-                           .temperature_end_micro = 200000, .temperature_halflife = 7, .symmetry = 1},
+                           .temperature_end_micro = 200000, .temperature_halflife = 7, .gumbel_considered = 1, .symmetry = 1},
                 .black = {net, {1}},
                 .white = {net, {1}},
                 .opening = 3,

@@ -11,7 +11,8 @@
 static const go_rules RULES = {.rows = 5, .cols = 5, .ko = GO_KO_POSITIONAL, .komi_half = 1, .move_cap = 75};
 static const go_search_config PLAIN = {.visits_full = 40, .visits_fast = 12, .full_share_ppm = 1000000,
                                        .cpuct_micro = 1100000, .fpu_reduction_micro = 200000,
-                                       .root_temperature_micro = 1000000, .temperature_halflife = 1, .symmetry = 1};
+                                       .root_temperature_micro = 1000000, .temperature_halflife = 1, .gumbel_considered = 1,
+                                       .symmetry = 1};
 
 static go_search_config noisy(void) {
   go_search_config config = PLAIN;
@@ -23,6 +24,16 @@ static go_search_config noisy(void) {
   config.temperature_start_micro = 800000;
   config.temperature_end_micro = 200000;
   config.temperature_halflife = 5;
+  return config;
+}
+
+static go_search_config gumbel(void) {
+  go_search_config config = noisy();
+  config.root = GO_ROOT_GUMBEL;
+  config.gumbel_considered = 6;
+  config.gumbel_noise_micro = 1000000;
+  config.gumbel_c_visit_micro = 50000000;
+  config.gumbel_c_scale_micro = 1000000;
   return config;
 }
 
@@ -110,12 +121,47 @@ static void test_gamma(void) {
   }
 }
 
+static void test_gumbel_numbers(void) {
+  enum { DRAWS = 20000 };
+  double mean = 0.0, square = 0.0;
+  for (uint32_t i = 0; i < DRAWS; i++) {
+    const double g = go_gumbel_draw((const uint8_t[32]){5}, i / 100, (uint16_t)(i % 100));
+    mean += g / DRAWS;
+    square += g * g / DRAWS;
+  }
+  CHECK(fabs(mean - 0.5772157) < 0.03);                    /* Euler's constant */
+  CHECK(fabs(square - mean * mean - 1.6449341) < 0.06);    /* pi^2 / 6 */
+}
+
+/* Every next visit finds the moves that it needs: of `considered`, some have exactly the visits that are asked for. */
+static void test_halving(void) {
+  for (int32_t considered = 1; considered <= 40; considered++)
+    for (int32_t visits = 1; visits <= 200; visits += considered % 3 + 1) {
+      uint32_t count[40] = {0}, most = 0;
+      go_halving halving;
+      go_halving_begin(&halving, considered, visits);
+      for (int32_t n = 0; n < visits; n++) {
+        const uint32_t level = go_halving_next(&halving);
+        int32_t move = 0;
+        while (move < considered && count[move] != level) move++;
+        CHECK(move < considered);
+        if (move < considered && ++count[move] > most) most = count[move];
+      }
+      int32_t last = 0;
+      for (int32_t move = 0; move < considered; move++) last += count[move] == most;
+      CHECK(last >= 1 && (considered < 4 || visits < 4 * considered || last <= considered / 2));
+    }
+  go_halving halving;
+  go_halving_begin(&halving, 5, 13);
+  const uint32_t want[13] = {0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4};
+  for (int n = 0; n < 13; n++) CHECK(go_halving_next(&halving) == want[n]);
+}
+
 /* ---- trees ---------------------------------------------------------------------------------------------- */
 
-static void test_sums(void) {
+static void test_sums(go_search_config config) {
   go_player player = {NULL, {5}};
   const go_search_ids ids = ids_of(1);
-  const go_search_config config = noisy();
   go_game *game;
   CHECK(go_game_new(&RULES, &game) == GO_OK);
   for (int ply = 0; ply < 12 && go_game_end(game) == GO_END_NONE; ply++) {
@@ -130,7 +176,7 @@ static void test_sums(void) {
       visits += a.visits[p];
       target += a.policy_target[p];
       CHECK(legal[p] || (a.visits[p] == 0 && a.policy_target[p] == 0));
-      CHECK(a.visits[p] > 0 || a.policy_target[p] == 0);
+      CHECK(a.visits[p] > 0 || a.policy_target[p] == 0 || config.root == GO_ROOT_GUMBEL);
     }
     CHECK(a.ply == ply && a.kind == GO_PLY_FULL);
     CHECK(visits == config.visits_full - 1 && target == 65535);
@@ -218,8 +264,15 @@ static void test_config(void) {
   go_ply ply;
   CHECK(go_game_new(&RULES, &game) == GO_OK);
   go_search_config config = PLAIN;
+  config.root = GO_ROOT_GUMBEL + 1;
+  CHECK(go_search_config_check(&config) == GO_ERR_ARGUMENT);
   config.root = GO_ROOT_GUMBEL;
-  CHECK(go_search_ply(&player, GO_KERNEL_SCALAR, &config, &ids, game, &ply) == GO_ERR_ARGUMENT);
+  config.gumbel_considered = 0;
+  CHECK(go_search_config_check(&config) == GO_ERR_ARGUMENT);
+  config.gumbel_considered = 363;
+  CHECK(go_search_config_check(&config) == GO_ERR_ARGUMENT);
+  config.gumbel_considered = 362;
+  CHECK(go_search_ply(&player, GO_KERNEL_SCALAR, &config, &ids, game, &ply) == GO_OK);
   config = PLAIN;
   config.visits_fast = 1;
   CHECK(go_search_ply(&player, GO_KERNEL_SCALAR, &config, &ids, game, &ply) == GO_ERR_ARGUMENT);
@@ -236,7 +289,7 @@ static void test_config(void) {
 /* ---- network -------------------------------------------------------------------------------------------- */
 
 /* With and without cache, and with a cache that holds one entry, a game's searches are the same. */
-static void test_cache(void) {
+static void test_cache(go_search_config config) {
   const uint8_t digest[32] = {4};
   size_t len = 0;
   char why[128];
@@ -248,7 +301,6 @@ static void test_cache(void) {
   const go_rules rules = {.rows = 7, .cols = 7, .ko = GO_KO_SIMPLE, .komi_half = 15, .move_cap = 147};
   const go_player player = {net, {1}};
   const go_search_ids ids = ids_of(8);
-  const go_search_config config = noisy();
   const size_t sizes[3] = {0, 1500, 8 << 20};
   uint8_t digests[3][6][32];
   int64_t evaluations[3];
@@ -291,12 +343,16 @@ int main(void) {
   test_fixed_point();
   test_dirichlet();
   test_gamma();
-  test_sums();
+  test_gumbel_numbers();
+  test_halving();
+  test_sums(noisy());
+  test_sums(gumbel());
   test_finds_the_winning_pass();
   test_kind();
   test_pruning();
   test_config();
-  test_cache();
+  test_cache(noisy());
+  test_cache(gumbel());
   test_selftest();
   return CHECK_RESULT;
 }

@@ -14,7 +14,7 @@ from native.network import Kernel, Network
 from native.pool import Done, Job, Pool
 from native.rows import check_block, read_rows
 from native.rules import Rules, Scoring
-from native.search import Player, SearchConfig, search_ply
+from native.search import Player, search_ply
 from protocol.game_block import GameBlock
 from tests.vectors.search_generate import SELF_PLAY
 
@@ -256,7 +256,6 @@ def test_another_job_is_another_game(
         {"opening_moves": tuple(range(65))},
         {"game_seed": b"x"},
         {"id": -1},
-        {"config": SearchConfig(root=1)},
     ],
     ids=str,
 )

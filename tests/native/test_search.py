@@ -1,6 +1,7 @@
 """The search through its Python face: golden trees, kernels, records, refusals, exact arithmetic."""
 
 import hashlib
+import itertools
 import math
 import random
 from dataclasses import replace
@@ -10,12 +11,13 @@ import pytest
 from native._engine import ffi, lib
 from native.errors import EngineError, IllegalMove
 from native.game import Game
-from native.network import Kernel, Network
+from native.network import Kernel, Network, softmax
+from native.pool import Job, Pool
 from native.rules import Colour, End, Rules
 from native.search import Kind, Player, Ply, Root, SearchConfig, search_ply, selftest
 from protocol.game_block import PlyRecord
 from tests.vectors import search_generate
-from tests.vectors.search_generate import PLAIN, RULES, SCENARIOS, SELF_PLAY, Scenario
+from tests.vectors.search_generate import GUMBEL, PLAIN, RULES, SCENARIOS, SELF_PLAY, Scenario
 
 ZERO = bytes(32)
 UNIFORM = Player(None, ZERO)
@@ -50,6 +52,7 @@ def test_every_kernel_finds_the_golden_trees(scenario: Scenario, kernel: Kernel)
 def test_golden_trees_cover_both_kinds_and_the_ends() -> None:
     plies = {scenario.name: search_generate.play(scenario) for scenario in SCENARIOS}
     assert {ply.kind for ply in plies["network-self-play"]} == {Kind.FAST, Kind.FULL}
+    assert {ply.kind for ply in plies["gumbel-self-play"]} == {Kind.FAST, Kind.FULL}
     assert plies["end-of-game"][0].nodes < 200  # finished games were visited again and again
     assert plies["move-cap"][-1].nodes <= 27
     assert min(ply.nodes for ply in plies["settled-end"]) < 250
@@ -211,6 +214,82 @@ def test_temperature_draws_by_visits() -> None:
     assert 0 < share < 1
 
 
+# ---- Gumbel root -------------------------------------------------------------------------------------------
+
+
+def test_halving_gives_out_the_visits(network: Network) -> None:
+    """39 visits among 8 moves: one each; up to 4 for the best 4; the rest in turn for the best 2."""
+    for i in range(10):
+        ply = search(replace(GUMBEL, full_share_ppm=10**6), Game(RULES), Player(network, ZERO), bytes([i]) * 32)
+        assert sorted(filter(None, ply.visits), reverse=True) == [14, 13, 4, 4, 1, 1, 1, 1]
+        assert ply.visits[ply.move] == 14
+
+
+def test_target_of_a_gumbel_root_completes_values(network: Network) -> None:
+    """Moves without visits have shares by their logits; the noise is not in the target."""
+    game, player = Game(RULES), Player(network, ZERO)
+    config = replace(GUMBEL, full_share_ppm=10**6, root_temperature_micro=10**6, symmetry=0)
+    ply = search(config, game, player)
+    untried = [move for move in range(50) if not ply.visits[move]]
+    logits = network.evaluate(Kernel.SCALAR, 7, 7, game.features())[0].policy
+    assert len(untried) == 42
+    for a, b in itertools.pairwise(untried):
+        want = math.exp((logits[a] - logits[b]) / 4096)
+        assert abs(ply.policy_target[a] - want * ply.policy_target[b]) <= 1 + want
+
+
+def test_a_fast_gumbel_ply_has_noise_and_no_target(network: Network) -> None:
+    config = replace(GUMBEL, full_share_ppm=0)
+    plies = [search(config, Game(RULES), Player(network, ZERO), bytes([i]) * 32) for i in range(8)]
+    assert all(ply.kind == Kind.FAST and not any(ply.policy_target) for ply in plies)
+    assert all(sum(ply.visits) == config.visits_fast - 1 for ply in plies)
+    assert len({ply.visits for ply in plies}) > 4
+
+
+def test_without_noise_a_gumbel_root_plays_its_best_move(network: Network) -> None:
+    config = replace(GUMBEL, full_share_ppm=10**6, gumbel_noise_micro=0, symmetry=0, gumbel_c_scale_micro=10**8)
+    plies = [search(config, Game(RULES), Player(network, ZERO), bytes([i]) * 32) for i in range(4)]
+    assert len({(ply.move, ply.visits) for ply in plies}) == 1
+    assert plies[0].policy_target[plies[0].move] == max(plies[0].policy_target)
+
+
+def test_noise_draws_a_move_by_the_policy(network: Network) -> None:
+    """The Gumbel-max trick: where values weigh nothing, a move is played as often as its prior says."""
+    config = SearchConfig(
+        root=Root.GUMBEL, visits_full=2, visits_fast=2, symmetry=0, gumbel_noise_micro=10**6, gumbel_c_scale_micro=0
+    )
+    game = Game(Rules(3, 3, 1, move_cap=27))
+    for move in (4, 9, 1, 9, 3, 9, 5, 9):
+        game.play(move)
+    logits = network.evaluate(Kernel.SCALAR, 3, 3, game.features())[0].policy
+    priors = softmax(logits, game.legal())
+    draws = 3000
+    count = [0] * 10
+    for i in range(draws):
+        count[search(config, game, Player(network, ZERO), i.to_bytes(4, "little") + bytes(28)).move] += 1
+    assert max(abs(n / draws - prior) for n, prior in zip(count, priors, strict=True)) < 0.03
+    assert count[4] == 0
+
+
+def test_a_pool_plays_and_replays_gumbel_games(network: Network) -> None:
+    player = Player(network, ZERO)
+    rules = replace(RULES, settled_end=True, move_cap=20)
+    job = Job(1, 1, rules, replace(GUMBEL, visits_full=20, visits_fast=6), ZERO, ZERO, player, player)
+    with Pool(1, Kernel.BEST) as pool:
+        pool.play(job)
+        played = pool.wait(60)
+        assert played is not None
+        assert played.is_ok
+        pool.replay(job, played.block)
+        replayed = pool.wait(60)
+        assert replayed is not None
+        assert replayed.is_ok
+        pool.replay(replace(job, config=replace(job.config, gumbel_considered=7)), played.block)
+        other = pool.wait(60)
+        assert other is not None
+        assert other.is_mismatch
+
+
 # ---- refusals ----------------------------------------------------------------------------------------------
 
 
@@ -224,6 +303,11 @@ def test_temperature_draws_by_visits() -> None:
         ("cpuct_micro", 10**9),
         ("root_temperature_micro", 0),
         ("temperature_halflife", 0),
+        ("gumbel_considered", 0),
+        ("gumbel_considered", 363),
+        ("gumbel_noise_micro", -1),
+        ("gumbel_c_visit_micro", 10**9 + 1),
+        ("gumbel_c_scale_micro", 10**8 + 1),
         ("symmetry", 2),
         ("score_utility_micro", 1.5),
     ],
@@ -240,8 +324,6 @@ def test_noise_without_concentration_is_refused() -> None:
 
 def test_what_is_not_searched_says_why(network: Network) -> None:
     game = Game(RULES)
-    with pytest.raises(EngineError, match="Gumbel"):
-        search(SearchConfig(root=Root.GUMBEL), game)
     with pytest.raises(EngineError, match="square"):
         search(PLAIN, Game(Rules(7, 9, 1)), Player(network, ZERO))
     with pytest.raises(EngineError, match="32"):

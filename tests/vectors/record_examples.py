@@ -281,6 +281,10 @@ def _manifest() -> Manifest:
         temperature_start_micro=800_000,
         temperature_end_micro=150_000,
         temperature_halflife=9,
+        gumbel_considered=16,
+        gumbel_noise_micro=1_000_000,
+        gumbel_c_visit_micro=50_000_000,
+        gumbel_c_scale_micro=1_000_000,
         symmetry=True,
     )
     gating = SearchConfig.from_value(

@@ -18,7 +18,7 @@ from native.game import Game
 from native.network import Kernel, Network
 from native.pool import Job, Pool
 from native.rules import End, Rules
-from native.search import Player, Ply, SearchConfig, search_ply
+from native.search import Player, Ply, Root, SearchConfig, search_ply
 
 FOLDER = Path(__file__).parent / "search"
 PAGE = Path(__file__).parents[2] / "docs" / "spec" / "batch.md"
@@ -38,6 +38,7 @@ SELF_PLAY = SearchConfig(
     temperature_end_micro=150_000,
     temperature_halflife=7,
 )
+GUMBEL = replace(SELF_PLAY, root=Root.GUMBEL, visits_full=40, gumbel_considered=8, gumbel_noise_micro=1_000_000)
 RULES = Rules(7, 7, 13, pass_alive=True, move_cap=147)
 
 
@@ -109,6 +110,33 @@ SCENARIOS = (
         None,
         2,
         (12, 11, 7, 6, 17, 16),
+    ),
+    Scenario(
+        "gumbel-uniform",
+        "A Gumbel root, uniform evaluation: the noise alone chooses the moves that share the visits.",
+        RULES,
+        replace(GUMBEL, full_share_ppm=1_000_000),
+        None,
+        4,
+    ),
+    Scenario("gumbel-self-play", "A Gumbel root with a first network, full and fast plies.", RULES, GUMBEL, (2, 16), 8),
+    Scenario(
+        "gumbel-gate",
+        "A Gumbel root without noise: the first logits are searched, the best move is played.",
+        RULES,
+        replace(PLAIN, root=Root.GUMBEL),
+        (2, 16),
+        4,
+        (24,),
+    ),
+    Scenario(
+        "gumbel-end-of-game",
+        "A Gumbel root on a 3x3 board that black holds, white has passed: all five legal moves are considered.",
+        Rules(3, 3, 1, move_cap=27),
+        replace(GUMBEL, visits_full=200, full_share_ppm=1_000_000),
+        None,
+        4,
+        (4, 9, 1, 9, 3, 9, 5, 9, 7, 9),
     ),
 )
 

@@ -241,7 +241,7 @@ def test_bans_are_believed_only_with_a_proof_that_holds() -> None:
     report = audited(world.public())
     assert failures(report) == {}
     assert "banned by a proof that holds: 1" in report.checks[0].detail
-    framed = proof_of(world, honest, Evidence(PLY, 0, content_of(world, honest).games[0].plies[3]))
+    framed = proof_of(world, honest, Evidence(PLY, 0, content_of(world, honest).games[0].plies[-1]))
     index = world.log(Ban(world.run, ada.public, framed), world.coordinator)
     assert f"The ban at entry {index} is not proved" in failures(audited(world.public()))["head"]
 

@@ -78,6 +78,10 @@ SEARCH = SearchConfig(
     temperature_start_micro=800_000,
     temperature_end_micro=200_000,
     temperature_halflife=7,
+    gumbel_considered=4,
+    gumbel_noise_micro=1_000_000,
+    gumbel_c_visit_micro=50_000_000,
+    gumbel_c_scale_micro=1_000_000,
     symmetry=True,
 )
 
