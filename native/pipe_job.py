@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any, Self
 
 from native.errors import EngineError
@@ -85,8 +86,8 @@ class PipeJob:
             job = Job(
                 id=number,
                 counter=counter,
-                rules=_rules(rules),
-                config=SearchConfig(*_numbers("search config", config, CONFIG_ITEMS)),
+                rules=_rules(_numbers("rules", rules, RULES_ITEMS)),
+                config=_config(_numbers("search config", config, CONFIG_ITEMS)),
                 config_digest=digest,
                 game_seed=seed,
                 black=Player(None, black_release),
@@ -111,15 +112,21 @@ def _player(value: Any) -> tuple[bytes | None, bytes]:
     return network, release
 
 
-def _numbers(name: str, value: Any, length: int) -> list[int]:
+def _numbers(name: str, value: Any, length: int) -> tuple[int, ...]:
     numbers = array_of(name, value, length)
     for each in numbers:
         verify_number(name, each, -(2**31), 2**31 - 1)
-    return numbers
+    return tuple(numbers)
 
 
-def _rules(value: Any) -> Rules:
-    rows, cols, komi_half, ko, suicide, scoring, pass_alive, settled_end, cap = _numbers("rules", value, RULES_ITEMS)
+@lru_cache(maxsize=16)
+def _config(numbers: tuple[int, ...]) -> SearchConfig:
+    return SearchConfig(*numbers)
+
+
+@lru_cache(maxsize=64)
+def _rules(numbers: tuple[int, ...]) -> Rules:
+    rows, cols, komi_half, ko, suicide, scoring, pass_alive, settled_end, cap = numbers
     for flag in (suicide, pass_alive, settled_end):
         verify_number("rules", flag, 0, 1)
     if ko not in list(Ko) or scoring not in list(Scoring):

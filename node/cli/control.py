@@ -46,10 +46,16 @@ def drain(directory: Path | None, as_json: bool) -> int:
 
 
 def _ask(directory: Path | None, command: str) -> dict[str, Any]:
-    from node.control import ask
+    from node.control import ControlError, ask
     from node.disk.home import Home
 
-    return ask(Home(directory or _running()).control, command)
+    home = Home(directory or _running())
+    try:
+        return ask(home.control, command)
+    except ControlError as error:
+        if home.fault.is_file():
+            raise ControlError(f"{error} The last one ended: {home.fault.read_text(encoding='utf-8')}") from None
+        raise
 
 
 def _running() -> Path:
@@ -72,6 +78,11 @@ def _lines(answer: dict[str, Any]) -> list[str]:
             for queue in value:
                 waits = f", waiting for: {queue['waiting_for']}" if queue["waiting_for"] else ""
                 lines.append(f"queue {queue['name']}: {queue['length']}{waits}")
+        elif name == "engine":
+            lines.append(
+                f"engine: {value['device']} ({value['kernel']}), threads {value['threads']}, games {value['games']}, "
+                f"restarts {value['restarts']}, canaries {value['canaries']}"
+            )
         elif isinstance(value, list):
             lines.append(f"{name}: {len(value)}")
         elif not isinstance(value, dict):

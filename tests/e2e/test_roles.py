@@ -1,5 +1,7 @@
 """Each role typed by hand: a run is founded, honest games are verified by another kernel, a cheat is caught and proved."""
 
+import os
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +21,21 @@ from protocol.header import BatchHeader
 from protocol.proof import Ban
 from protocol.record import Record
 from protocol.verdict import ACCEPT, REJECT, Verdict
-from tests.e2e.process import FAST, LOOPBACK, TINY, Running, gonode, log_of, running, wait_for
+from tests.e2e.process import (
+    FAST,
+    LOOPBACK,
+    TINY,
+    Running,
+    child_of,
+    gonode,
+    is_alive,
+    kill,
+    log_of,
+    parse_events,
+    query,
+    running,
+    wait_for,
+)
 
 R = TypeVar("R", bound=Record)
 
@@ -43,7 +59,18 @@ class Handmade:
 
     def joining(self, name: str, *more: object) -> tuple[object, ...]:
         """The arguments of `gonode join` after its name."""
-        options = ("--dir", self.folder / name, "--invite", self.invite(name), "--listen", LOOPBACK, "--threads", 1)
+        options = (
+            "--dir",
+            self.folder / name,
+            "--invite",
+            self.invite(name),
+            "--listen",
+            LOOPBACK,
+            "--threads",
+            1,
+            "--games",
+            1,
+        )
         return self.ticket, *options, "--name", name, "--json", *more
 
     def logged(self, record: type[R]) -> dict[bytes, R]:
@@ -126,6 +153,75 @@ def test_games_of_the_fast_kernel_are_verified_by_the_scalar_one(network: Handma
     verdicts = [verdict for verdict in network.logged(Verdict).values() if verdict.subject in headers]
     assert {verdict.outcome for verdict in verdicts} == {ACCEPT}
     assert any(verdict.drawn for verdict in verdicts)
+
+
+def engine_of(command: Running) -> int:
+    """The process of a node's engine, waited for."""
+    return wait_for(lambda: child_of(command.process.pid, "native.serve"), "an engine")
+
+
+def played(command: Running) -> list[tuple[str, int]]:
+    """Release and counter of each game that a contributor said it finished."""
+    games, release = [], ""
+    for event in parse_events(command.out):
+        release = event.get("release", release)
+        if event["event"] == "game":
+            games.append((release, event["counter"]))
+    return games
+
+
+def test_a_killed_engine_costs_no_game(network: Handmade) -> None:
+    home = network.folder / "patient"
+    with running(home, "join", *network.joining("patient", "--kernel", "scalar")) as contributor:
+        for _ in range(2):
+            told = len(played(contributor))
+            wait_for(lambda told=told: len(played(contributor)) > told, "a game of this engine")  # type: ignore[misc]
+            kill(engine_of(contributor))
+        key = load_key(Home(home).key("host")).public
+        wait_for(lambda: decisions(network, key), "the decision on a batch")
+        shown = gonode("status", "--dir", home, "--json").json["engine"]
+        assert (shown["device"], shown["kernel"], shown["threads"], shown["restarts"]) == ("cpu", "scalar", 1, 2)
+        assert shown["canaries"] >= 4
+        assert "engine: cpu (scalar), threads 1, games 1, restarts 2" in gonode("status", "--dir", home).out
+        engine = engine_of(contributor)
+        os.killpg(contributor.process.pid, signal.SIGINT)
+        assert contributor.ended().status == 0
+        assert not is_alive(engine)
+    assert len(played(contributor)) == len(set(played(contributor)))
+    assert [each["restarts"] for each in parse_events(contributor.out) if each["event"] == "engine"] == [1, 2]
+    assert set(decisions(network, key)) == {ACCEPTED}
+
+
+def test_an_engine_ends_with_its_killed_node(network: Handmade) -> None:
+    with running(network.folder / "short", "join", *network.joining("short")) as contributor:
+        contributor.event("game")
+        engine = engine_of(contributor)
+        kill(contributor.process.pid)
+        wait_for(lambda: not is_alive(engine), "the end of the engine")
+
+
+def test_a_machine_that_computes_wrongly_submits_nothing(network: Handmade) -> None:
+    joining = network.joining("unwell")
+    home = Home(network.folder / "unwell")
+    with running(network.folder / "unwell", "1", *joining, module="tests.e2e.wrong_machine") as contributor:
+        ended = contributor.ended()
+    assert ended.status == 1
+    assert ended.err.startswith("gonode: This machine computes wrongly: ")
+    assert ended.err.count("\n") == 1
+    names = [each["event"] for each in parse_events(ended.out)]
+    assert "game" in names
+    assert "logged" not in names
+    assert query(home.directory, "SELECT * FROM outbox") == []
+    status = gonode("status", "--dir", home.directory)
+    assert (status.status, "The last one ended: This machine computes wrongly: " in status.sentence) == (3, True)
+
+    doubtful = dict(query(home.directory, "SELECT counter, block FROM games"))
+    assert doubtful
+    with running(network.folder / "well", "join", *joining) as contributor:
+        contributor.event("game")
+        assert not home.fault.exists()
+        contributor.event("logged")
+        assert set(doubtful) <= {counter for _, counter in played(contributor)}
 
 
 def decisions(network: Handmade, key: bytes) -> list[str]:
