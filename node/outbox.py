@@ -1,17 +1,23 @@
 """What waits to be logged: sent again, gate results first, until the coordinator has answered.
 
-Items are in the store before they are sent, so a kill loses none and a repetition changes nothing.
+Items are in the store before they are sent, so a kill loses none and a repetition changes nothing. An item whose blob this
+disk has lost could never be logged: it is dropped, and what it was made of is played again.
 """
 
 from collections.abc import Callable
 
 import trio
 
+from node.disk.store import OutboxItem, Series
 from node.member import Member
 from node.peering.call import CallRefused
 from node.peering.post import Post
 from node.peering.transport import TransportError
+from protocol.entries import parse_entry
 from protocol.envelope import Envelope
+from protocol.gate import GateResult
+from protocol.header import BatchHeader
+from protocol.verdict import TraceOpening
 
 BATCH = "batch"
 GATE_RESULT = "gate-result"
@@ -27,7 +33,7 @@ Answered = Callable[[str, bytes, int | None], None]
 
 
 class Outbox:
-    """Sends the store's outbox."""
+    """Sends the store's outbox; `lost` counts batches that were dropped because their blob was gone."""
 
     def __init__(self, member: Member, answered: Answered | None = None) -> None:
         self._member = member
@@ -36,6 +42,7 @@ class Outbox:
         self._emptied = trio.Event()
         self.waiting_since: float | None = None
         self.waiting_for = ""
+        self.lost = 0
 
     def put(self, kind: str, key: bytes, envelope: Envelope, proof: bytes = b"") -> None:
         """Keeps an entry to be sent; the same (kind, key) again changes nothing."""
@@ -90,6 +97,29 @@ class Outbox:
                 self._member.events("logged", f"{item.kind} logged as #{index}.", kind=item.kind, index=index)
             except CallRefused as refusal:
                 self._member.events("refused", f"{item.kind} refused: {refusal}", kind=item.kind)
+            except TransportError:
+                if not self._undo_lost(item):
+                    raise
             self._member.store.drop_outbox(item.kind, item.key)
             if self._answered is not None:
                 self._answered(item.kind, item.key, index)
+
+    def _undo_lost(self, item: OutboxItem) -> bool:
+        """Whether the blob behind an item is not here any more; its games are then to be played again."""
+        record = parse_entry(Post.parse(item.payload).envelope).record
+        if not isinstance(record, BatchHeader | GateResult | TraceOpening):
+            return False
+        if self._member.blob_store.has(record.blob_digest):
+            return False
+        store = self._member.store
+        if isinstance(record, BatchHeader) and record.first_counter < store.series(record.release).counter:
+            store.put_series(Series(record.release, record.first_counter, False))
+            self.lost += 1
+        elif isinstance(record, GateResult):
+            store.delete(f"gate/{record.assignment}")
+        self._member.events(
+            "refused",
+            f"{item.kind} dropped: its blob {record.blob_digest.hex()[:16]} is missing or damaged on this disk.",
+            kind=item.kind,
+        )
+        return True

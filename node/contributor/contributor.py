@@ -135,9 +135,11 @@ class Contributor:
         """Plays under one release until another is there; then closes the series with a final batch.
 
         Games that a kill cut off are played before kept ones with later counters, also when the release is not the newest.
+        It returns as well when a batch was lost before it was sent: its games have to be played again first.
         """
         member = self._member
         key = self._secret.public
+        lost = self.outbox.lost
         series = member.store.series(release.id)
         first = max(series.counter, member.state.next_counter(key, release.id))
         if first > series.counter:
@@ -149,7 +151,8 @@ class Contributor:
 
         def is_wanted(counter: int) -> bool:
             is_newest = member.releases[-1].id == release.id
-            return not self._draining.is_set() and (is_newest or counter < last_kept)
+            is_set_back = self.outbox.lost > lost
+            return not self._draining.is_set() and not is_set_back and (is_newest or counter < last_kept)
 
         await self._pack(release, final=False)
         slots = trio.Semaphore(self._in_flight)

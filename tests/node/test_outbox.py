@@ -1,5 +1,6 @@
 """The outbox: order, repetition after a failure, receipts, refusals, and that a kill loses nothing."""
 
+import dataclasses
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -9,21 +10,26 @@ import pytest
 import trio
 import trio.testing
 
-from node.disk.store import Store
+from node.disk.blob_store import BlobStore
+from node.disk.store import Series, Store
 from node.outbox import BATCH, FIRST_RETRY_S, GATE_RESULT, KINDS, OPENING, VERDICT, Outbox
 from node.peering.call import CallRefused
 from node.peering.post import Post, Posted
 from node.peering.transport import Unreachable
 from protocol.envelope import Envelope
+from protocol.gate import GateResult
+from protocol.header import BatchHeader
 from protocol.receipt import Tick
 from tests.node.keys import secret
+from tests.vectors.record_examples import examples
 
 
 class Desk:
     """What an outbox needs of a member: a store, and a coordinator that answers as `answers` says, in turn."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, public: Path) -> None:
         self.store = store
+        self.blob_store = BlobStore(public)
         self.answers: list[Exception | Posted] = []
         self.posted: list[bytes] = []
         self.tried_s: list[float] = []
@@ -55,7 +61,7 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     with Store(tmp_path / "node.db") as store:
-        yield Desk(store)
+        yield Desk(store, tmp_path / "public")
 
 
 def outbox_of(desk: Desk, answered: Any = None) -> Outbox:
@@ -139,6 +145,41 @@ async def test_a_refused_item_goes_and_the_rest_is_sent(desk: Desk, autojump_clo
     assert desk.said == ["refused", "logged"]
 
 
+async def test_an_item_whose_blob_is_lost_is_dropped_and_its_games_are_wanted_again(
+    desk: Desk, autojump_clock: trio.testing.MockClock
+) -> None:
+    outbox = outbox_of(desk)
+    made = examples()
+    for name, kind in (("batch-header", BATCH), ("gate-result", GATE_RESULT), ("trace-opening", OPENING)):
+        signer = made[name].signer
+        assert signer is not None
+        outbox.put(kind, b"key", made[name].record.seal(signer))
+    outbox.put(VERDICT, b"key", envelope(1))
+    batch, result = made["batch-header"].record, made["gate-result"].record
+    assert isinstance(batch, BatchHeader)
+    assert isinstance(result, GateResult)
+    desk.store.put(f"gate/{result.assignment}", b"")
+    desk.store.put_series(Series(batch.release, batch.first_counter + batch.games, True))
+    desk.answers = [Unreachable("The blob cannot be fetched.") for _ in range(4)]
+    await sent(outbox)
+    assert desk.posted == [envelope(1).encode()]
+    assert desk.said == ["refused"] * 3 + ["waiting", "logged"], "what names no blob is tried again"
+    assert desk.store.series(batch.release) == Series(batch.release, batch.first_counter, False)
+    assert desk.store.get(f"gate/{result.assignment}") is None
+
+
+async def test_an_item_whose_blob_is_here_waits(desk: Desk, autojump_clock: trio.testing.MockClock) -> None:
+    outbox = outbox_of(desk)
+    example = examples()["batch-header"]
+    assert isinstance(example.record, BatchHeader)
+    assert example.signer is not None
+    header = dataclasses.replace(example.record, blob_digest=desk.blob_store.put(b"games"))
+    outbox.put(BATCH, b"key", header.seal(example.signer))
+    desk.answers = [Unreachable("Nobody is there."), Unreachable("Nobody is there.")]
+    await sent(outbox)
+    assert desk.said == ["waiting", "logged"]
+
+
 async def test_receipts_are_kept(desk: Desk, autojump_clock: trio.testing.MockClock) -> None:
     outbox = outbox_of(desk)
     outbox.put(BATCH, b"\xab\xcd", envelope(1))
@@ -156,7 +197,7 @@ async def test_a_kill_loses_nothing(desk: Desk, tmp_path: Path, autojump_clock: 
         await outbox.run()
     desk.store.close()
     with Store(tmp_path / "node.db") as store:
-        again = Desk(store)
+        again = Desk(store, tmp_path / "public")
         outbox = outbox_of(again)
         assert [item.kind for item in store.waiting()] == [VERDICT, OPENING]
         assert Post.parse(store.waiting()[0].payload) == Post(envelope(1).encode(), b"proof")

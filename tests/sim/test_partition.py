@@ -5,6 +5,11 @@ from pathlib import Path
 import pytest
 import trio
 
+from node.disk.store import OutboxItem
+from node.peering.post import Post
+from protocol.entries import parse_entry
+from protocol.header import BatchHeader
+from protocol.record import Record
 from tests.sim.ledger import holdings
 from tests.sim.manifests import sim_manifest
 from tests.sim.simulation import Simulation, simulated, virtually
@@ -36,6 +41,36 @@ async def cut_off(folder: Path, hours: float) -> Simulation:
         await sim.finish()
         sim.settle()
         return sim
+
+
+async def with_a_lost_blob(folder: Path) -> Simulation:
+    """While the coordinator is away, a contributor's disk loses the blob of a batch that waits to be sent."""
+    async with simulated(folder, sim_manifest(tick_s=120, timeout_entries=40), "lost blob", game_s=20.0) as sim:
+        ada = sim.contributors[0]
+        sim.start()
+        await sim.until(lambda: sim.coordinator.member and len(sim.state.batches.all) > 2)
+        sim.network.partition([sim.coordinator.host.public])
+        await sim.until(lambda: len(holdings(ada).entries) > 3)
+        assert ada.member is not None
+        header = min(
+            (record for record in map(_record, ada.member.store.outbox("batch")) if isinstance(record, BatchHeader)),
+            key=lambda record: record.first_counter,
+        )
+        ada.member.blob_store.delete(header.blob_digest)
+        sim.network.heal()
+        await sim.until(lambda: any(header.blob_digest == each.header.blob_digest for each in sim.state.batches.all), 400)
+        await sim.finish()
+        return sim
+
+
+def _record(item: OutboxItem) -> Record:
+    return parse_entry(Post.parse(item.payload).envelope).record
+
+
+def test_a_batch_whose_blob_is_lost_is_made_again(tmp_path: Path) -> None:
+    sim = virtually(with_a_lost_blob, tmp_path)
+    assert any("missing or damaged" in event.text for event in sim.said("refused", sim.contributors[0]))
+    assert all(batch.is_accepted_batch for batch in sim.state.batches.all)
 
 
 @pytest.mark.parametrize("hours", [0.5, pytest.param(4.0, marks=pytest.mark.soak)])
