@@ -1,5 +1,6 @@
 """The audit: an honest run passes, and whatever is changed in its public folder is found and named."""
 
+from dataclasses import replace
 from random import Random
 from time import perf_counter
 
@@ -15,7 +16,7 @@ from protocol.proof import PLY, Ban
 from protocol.tiles import tiles_for
 from tests.verification import edits
 from tests.verification.test_proof import content_of, proof_of
-from tests.verification.world import MemoryReader, World, digest_of
+from tests.verification.world import SEARCH, MemoryReader, World, digest_of, small_manifest
 from verification.audit import CHECKS, AuditOptions, AuditReport, Check, audit
 from verification.identities import BatchInfo
 from verification.proof_builder import Evidence, evidence_of
@@ -181,6 +182,22 @@ def test_a_false_share_fails_the_audit() -> None:
     world.begin_epoch(verifier)
     world.reveal(verifier, 0)
     assert "false beacon share" in failures(audited(world.public()))["head"]
+
+
+def test_a_run_with_a_gumbel_root_is_played_judged_and_audited() -> None:
+    gumbel = replace(SEARCH, root="gumbel")
+    manifest = small_manifest(
+        selfplay=gumbel, gate_search=replace(gumbel, full_share_ppm=10**6, gumbel_noise_micro=0, visits_full=8)
+    )
+    world = World(manifest)
+    ada, bob = world.register("ada"), world.register("bob")
+    assert world.judge(world.play(ada)) is None
+    world.admit()
+    world.cycle()
+    wrong = world.judge(world.play(bob, edit=edits.of_game(1, edits.value(6))))
+    assert wrong is not None
+    assert wrong.label == "value"
+    assert failures(audited(world.public(), full=True)) == {}
 
 
 # ---- members who believe what they should not
