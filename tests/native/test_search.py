@@ -168,25 +168,30 @@ def test_symmetry_is_drawn_from_seed_and_planes(network: Network) -> None:
     assert len(moves) > 1
 
 
-def test_a_won_board_is_passed_on() -> None:
+@pytest.mark.parametrize("root", Root)
+def test_a_won_board_is_passed_on(root: Root) -> None:
     """White has passed and black owns the board: the search finds the pass by itself."""
     rules = Rules(5, 5, 1, move_cap=75)
     stones = bytes(1 if point % 5 in (1, 3) or point // 5 == 2 else 0 for point in range(25))
     game = Game(rules, stones, Colour.WHITE)
     game.play(game.pass_move)
     assert game.end == End.NONE
-    ply = search(SearchConfig(visits_full=400, visits_fast=400), game)
+    ply = search(SearchConfig(root=root, visits_full=400, visits_fast=400), game)
     assert ply.move == game.pass_move
-    assert ply.value > 1 << 23
+    assert ply.policy_target[game.pass_move] == max(ply.policy_target)
+    if root == Root.PUCT:
+        assert ply.value > 1 << 23
 
 
-def test_a_losing_pass_is_not_answered_with_a_pass() -> None:
+@pytest.mark.parametrize("root", Root)
+def test_a_losing_pass_is_not_answered_with_a_pass(root: Root) -> None:
     """After black's pass white is behind on the board: another pass would lose at once."""
     game = Game(Rules(5, 5, -20, move_cap=75))
     game.play(game.pass_move)
-    ply = search(SearchConfig(visits_full=400, visits_fast=400), game)
+    ply = search(SearchConfig(root=root, visits_full=400, visits_fast=400, gumbel_considered=26), game)
     assert ply.move != game.pass_move
     assert ply.visits[game.pass_move] < 20
+    assert ply.policy_target[game.pass_move] < 65535 // 26
 
 
 def test_noise_only_on_full_searches(network: Network) -> None:
