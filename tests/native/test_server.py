@@ -1,0 +1,190 @@
+"""The server behind real pipes: every job is answered once, and it ends when its orders do."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from native.network import Kernel, Network
+from native.pipe import (
+    Answer,
+    AskCanary,
+    CanaryAnswer,
+    Failed,
+    Finished,
+    ForgetNetwork,
+    LoadNetwork,
+    Order,
+    Play,
+    Ready,
+    Replay,
+    Stop,
+    parse_answer,
+    read_frame,
+)
+from native.pipe_job import PipeJob
+from native.pool import Done, Job, Pool
+from native.rules import Rules
+from native.search import Player, SearchConfig
+
+NET = Network.load(Network.first(bytes(32), 1, 16))
+
+
+def job(number: int, net: Network | None = NET, cap: int = 24) -> Job:
+    player = Player(net, bytes(32))
+    config = SearchConfig(visits_full=20, visits_fast=20)
+    rules = Rules(7, 7, 13, move_cap=cap)
+    return Job(number, number, rules, config, bytes(32), number.to_bytes(32, "big"), player, player)
+
+
+def played(each: Job) -> Done:
+    with Pool(1, Kernel.SCALAR) as pool:
+        pool.play(each)
+        done = pool.wait(60)
+    assert done is not None
+    return done
+
+
+class Engine:
+    """An engine's process and both ends of its pipe."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self.process = process
+
+    def say(self, *orders: Order) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"".join(order.to_stream() for order in orders))
+        self.process.stdin.flush()
+
+    def hear(self) -> Answer | None:
+        assert self.process.stdout is not None
+        data = read_frame(self.process.stdout)
+        return None if data is None else parse_answer(data)
+
+    def close(self) -> int:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(20)
+
+
+@contextmanager
+def engine(*options: str) -> Iterator[Engine]:
+    command = [sys.executable, "-m", "native.serve", *options]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            yield Engine(process)
+        finally:
+            process.kill()
+
+
+def test_a_conversation() -> None:
+    mine = job(5)
+    expected = played(mine)
+    other = Network.load(Network.first(bytes([1]) * 32, 1, 16))
+    with engine("--kernel", "scalar", "--threads", "2", "--nice", "1") as it:
+        assert it.hear() == Ready(1, "scalar", 2, 1)
+        it.say(AskCanary(0), LoadNetwork(NET.digest, NET.file), Play(PipeJob.of(mine)))
+        assert it.hear() == CanaryAnswer(0, True, "")
+        assert it.hear() == Finished(expected)
+        it.say(Replay(PipeJob.of(mine), expected.block))
+        answer = it.hear()
+        assert isinstance(answer, Finished)
+        assert answer.done.is_ok
+        assert answer.done.digests == expected.digests
+
+        it.say(Play(PipeJob.of(job(6, other))))
+        assert it.hear() == Failed(6, f"The engine does not have the network {other.digest.hex()[:16]}.")
+        it.say(LoadNetwork(other.digest, NET.file), Play(PipeJob.of(job(7, other))))
+        assert it.hear() == Failed(7, "A network's file is not the one that its digest names.")
+        it.say(LoadNetwork(bytes(32), b"no network"), Play(PipeJob(job(8, None), bytes(32), None)))
+        answer = it.hear()
+        assert isinstance(answer, Failed)
+        assert answer.id == 8
+        it.say(ForgetNetwork(NET.digest), Play(PipeJob.of(mine)))
+        assert isinstance(it.hear(), Failed)
+        it.say(Play(PipeJob.of(job(9, None))))
+        assert isinstance(it.hear(), Finished)
+        assert it.close() == 0
+
+
+def test_a_network_that_is_forgotten_serves_the_jobs_under_way() -> None:
+    mine = job(5)
+    with engine() as it:
+        it.say(LoadNetwork(NET.digest, NET.file), Play(PipeJob.of(mine)), ForgetNetwork(NET.digest))
+        assert isinstance(it.hear(), Ready)
+        answer = it.hear()
+        assert isinstance(answer, Finished)
+        assert answer.done.block == played(mine).block
+
+
+def test_the_same_number_twice_is_refused() -> None:
+    with engine("--kernel", "scalar") as it:
+        it.say(Play(PipeJob.of(job(1, None, cap=140))), Play(PipeJob.of(job(1, None))))
+        assert isinstance(it.hear(), Ready)
+        assert it.hear() == Failed(1, "A job with id 1 is under way.")
+        assert isinstance(it.hear(), Finished)
+
+
+def test_stop_answers_every_job() -> None:
+    with engine() as it:
+        it.say(*(Play(PipeJob.of(job(number, None, cap=140))) for number in range(20)), Stop())
+        assert isinstance(it.hear(), Ready)
+        answers = []
+        while (answer := it.hear()) is not None:
+            assert isinstance(answer, Finished)
+            answers.append(answer.done)
+        assert {done.id for done in answers} == set(range(20))
+        assert any(done.is_stopped for done in answers)
+        assert it.process.wait(20) == 0
+
+
+def test_the_end_of_the_orders_ends_it_in_the_middle_of_games() -> None:
+    with engine("--kernel", "scalar") as it:
+        long = [replace(job(n, cap=140), config=SearchConfig(visits_full=5000)) for n in range(3)]
+        it.say(LoadNetwork(NET.digest, NET.file), *(Play(PipeJob.of(each)) for each in long))
+        assert isinstance(it.hear(), Ready)
+        assert it.close() == 0
+
+
+def test_nobody_reads_the_answers() -> None:
+    with engine() as it:
+        assert isinstance(it.hear(), Ready)
+        assert it.process.stdout is not None
+        it.process.stdout.close()
+        it.say(Play(PipeJob.of(job(1, None))))
+        assert it.close() == 0
+
+
+def test_an_interrupt_is_the_nodes_affair() -> None:
+    with engine() as it:
+        assert isinstance(it.hear(), Ready)
+        os.kill(it.process.pid, signal.SIGINT)
+        it.say(AskCanary(3))
+        assert it.hear() == CanaryAnswer(3, True, "")
+        assert it.close() == 0
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xff\xff\xff\xff", b"\x01\0\0\0\xc1", b"\x05\0\0\0", Ready(1, "x", 1, 1).to_stream()]
+)
+def test_bytes_that_are_no_orders(data: bytes) -> None:
+    done = subprocess.run([sys.executable, "-m", "native.serve"], input=data, capture_output=True, timeout=30)
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
+    assert done.stderr.endswith(b".\n")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--kernel", "abacus"], ["--threads", "0"], ["--threads", "x"], ["--nice", "20"], ["--speed", "9"], ["x"]],
+)
+def test_options_that_it_cannot_follow(options: list[str]) -> None:
+    command = [sys.executable, "-m", "native.serve", *options]
+    done = subprocess.run(command, input=b"", capture_output=True, timeout=30)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.count(b"\n") == 1
