@@ -91,7 +91,7 @@ def run_contributor(options: RoleOptions, invite: Path | None, name: str | None)
             role = Contributor(member, secret, engine, engine.kernel, options.engine.seats, invitation, own_name)
 
             def status() -> dict[str, Any]:
-                more = {"played": role.games, "engine": engine.status()}
+                more: dict[str, Any] = {"played": role.games, "engine": engine.status(), "queues": role.queues}
                 return status_of(member, "contributor", secret.public, role.outbox, **more)
 
             return await _live(options, events, member, role, status)
@@ -115,7 +115,7 @@ def run_verifier(options: RoleOptions) -> int:
             role = Verifier(member, secret, engine)
 
             def status() -> dict[str, Any]:
-                more = {"verdicts": role.verdicts, "replayed_plies": role.plies, "engine": engine.status()}
+                more: dict[str, Any] = {"verdicts": role.verdicts, "replayed_plies": role.plies, "engine": engine.status()}
                 return status_of(member, "verifier", secret.public, role.outbox, **more)
 
             return await _live(options, events, member, role, status)

@@ -5,6 +5,9 @@ happens; counters are contiguous; only releases that enough witnesses cosigned a
 with a receipt or a refusal that names why; gate games come first; nothing is signed before the engine's canaries came out.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import trio
 
 from native.search import Player
@@ -25,6 +28,13 @@ from verification.releases import ReleaseInfo
 from verification.setup import selfplay_job
 
 AGAIN_S = 5.0
+
+MOST_WAITING = 256
+"""Batches that may wait in the outbox; play is paused while more do.
+
+A coordinator takes so many in a few minutes, while releases are minutes apart and a batch counts until its release is two
+old; whoever is cut off plays on for hours before so many wait.
+"""
 
 
 class Expelled(Exception):
@@ -57,6 +67,18 @@ class Contributor:
         self._packing = trio.Lock()
         self.games = 0
         self.plies = 0
+        self.paused_since: float | None = None
+
+    @property
+    def queues(self) -> list[dict[str, Any]]:
+        """The queue of finished games for `gonode status`; while play is paused it says for what."""
+        member = self._member
+        kept = sum(len(member.store.games(release.id)) for release in member.releases[-2:])
+        waiting_for, since = None, None
+        if self.paused_since is not None:
+            waiting_for = f"fewer than {MOST_WAITING} batches that wait to be logged; play is paused"
+            since = int(self.paused_since)
+        return [{"name": "games", "length": kept, "waiting_for": waiting_for, "since_unix_s": since}]
 
     def drain(self) -> None:
         """Finish the games in flight, send what is complete, then let `run` return."""
@@ -162,12 +184,23 @@ class Contributor:
             while is_wanted(counter):
                 if counter not in kept:
                     await slots.acquire()
+                    await self._pause(lambda: is_wanted(counter))  # noqa: B023
                     if not is_wanted(counter):
                         break
                     games.start_soon(self._play_one, release, player, counter, slots)
                 counter += 1
         if member.releases[-1].id != release.id and counter >= last_kept:
             await self._pack(release, final=True)
+
+    async def _pause(self, is_wanted: Callable[[], bool]) -> None:
+        """Waits while too many batches wait, as long as more games are wanted at all."""
+        member = self._member
+        while member.store.waiting_count(BATCH) >= MOST_WAITING and is_wanted():
+            if self.paused_since is None:
+                self.paused_since = member.clock()
+                member.events("waiting", f"Play is paused: {MOST_WAITING} batches wait to be logged.")
+            await member.change_within(1.0)
+        self.paused_since = None
 
     async def _play_one(self, release: ReleaseInfo, player: Player, counter: int, slots: trio.Semaphore) -> None:
         member = self._member

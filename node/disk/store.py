@@ -255,9 +255,9 @@ class Store:
         """All items of all kinds, in the order in which they were added."""
         return [OutboxItem(*row) for row in self._db.execute("SELECT * FROM outbox ORDER BY number")]
 
-    def waiting_count(self) -> int:
-        """How many items of all kinds there are."""
-        (count,) = self._db.execute("SELECT count(*) FROM outbox").fetchone()
+    def waiting_count(self, kind: str | None = None) -> int:
+        """How many items of `kind`, or of all kinds, there are."""
+        (count,) = self._db.execute("SELECT count(*) FROM outbox WHERE ?1 IS NULL OR kind = ?1", (kind,)).fetchone()
         return int(count)
 
     def first_waiting(self, urgent: str) -> OutboxItem | None:

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 import trio
 
+from node.contributor import contributor
+from node.contributor.contributor import Contributor
 from node.disk.store import OutboxItem
 from node.peering.post import Post
 from protocol.entries import parse_entry
@@ -43,6 +45,36 @@ async def cut_off(folder: Path, hours: float) -> Simulation:
         return sim
 
 
+async def with_a_small_backlog(folder: Path) -> Simulation:
+    """The coordinator is away until contributors pause, then comes back."""
+    async with simulated(folder, sim_manifest(tick_s=120, timeout_entries=40), "backlog", game_s=20.0) as sim:
+        ada = sim.contributors[0]
+        sim.start()
+        await sim.until(lambda: sim.coordinator.member and len(sim.state.batches.all) > 2)
+        sim.network.partition([sim.coordinator.host.public])
+        await sim.until(lambda: isinstance(ada.role, Contributor) and ada.role.paused_since is not None)
+        await trio.sleep(HOUR_S / 10)
+        assert isinstance(ada.role, Contributor)
+        assert 3 <= len(holdings(ada).entries) <= 4, "games in flight may fill another batch"
+        (queue,) = ada.role.queues
+        assert queue["name"] == "games"
+        assert "fewer than 3 batches" in queue["waiting_for"]
+        before = len(sim.state.batches.all)
+        sim.network.heal()
+        role = ada.role
+        await sim.until(lambda: len(sim.state.batches.all) > before + 8 and role.queues[0]["waiting_for"] is None)
+        await sim.finish()
+        sim.settle()
+        return sim
+
+
+def test_play_pauses_while_many_batches_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contributor, "MOST_WAITING", 3)
+    sim = virtually(with_a_small_backlog, tmp_path)
+    said = [event.text for event in sim.said("waiting", sim.contributors[0]) if "paused" in event.text]
+    assert said == ["Play is paused: 3 batches wait to be logged."]
+
+
 async def with_a_lost_blob(folder: Path) -> Simulation:
     """While the coordinator is away, a contributor's disk loses the blob of a batch that waits to be sent."""
     async with simulated(folder, sim_manifest(tick_s=120, timeout_entries=40), "lost blob", game_s=20.0) as sim:
@@ -58,7 +90,9 @@ async def with_a_lost_blob(folder: Path) -> Simulation:
         )
         ada.member.blob_store.delete(header.blob_digest)
         sim.network.heal()
-        await sim.until(lambda: any(header.blob_digest == each.header.blob_digest for each in sim.state.batches.all), 400)
+        await sim.until(
+            lambda: any(header.blob_digest == each.header.blob_digest for each in sim.state.batches.all), 400
+        )
         await sim.finish()
         return sim
 
