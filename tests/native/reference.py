@@ -24,6 +24,7 @@ class Reference:
         self.moves: list[int] = []
         self.taken: list[int] = []
         self.captured = {BLACK: 0, WHITE: 0}
+        self.end = End.NONE
         self.near = [list(self._neighbours(p)) for p in range(rules.points)]
 
     def _neighbours(self, point: int) -> Iterator[int]:
@@ -138,9 +139,9 @@ class Reference:
         self.boards.append((board, self.to_move.other))
         self.moves.append(move)
         self.taken.append(count)
+        self.end = self._find_end()
 
-    @property
-    def end(self) -> End:
+    def _find_end(self) -> End:
         if self.moves[-2:] == [self.rules.points] * 2:
             return End.PASSES
         stone_moved = bool(self.moves) and self.moves[-1] != self.rules.points
@@ -168,13 +169,13 @@ class Reference:
         return {q for p in points for q in self.near[p] if self.board[q] == colour}
 
     def pass_alive(self) -> list[int]:
-        area = [int(EMPTY)] * self.rules.points
+        area, empty = [int(EMPTY)] * self.rules.points, self.of(EMPTY)
         for colour in (BLACK, WHITE):
             chains = self.parts(self.of(colour), {colour})
-            regions = self.parts(self.of(EMPTY) | self.of(colour.other), {EMPTY, colour.other})
+            regions = self.parts(empty | self.of(colour.other), {EMPTY, colour.other})
 
             def is_vital(region: set[int], chain: set[int]) -> bool:
-                points = region if self.rules.suicide else region & self.of(EMPTY)
+                points = region if self.rules.suicide else region & empty
                 return all(chain & set(self.near[p]) for p in points)
 
             while True:
