@@ -115,8 +115,12 @@ def run_verifier(options: RoleOptions) -> int:
             role = Verifier(member, secret, engine)
 
             def status() -> dict[str, Any]:
-                more: dict[str, Any] = {"verdicts": role.verdicts, "replayed_plies": role.plies, "engine": engine.status()}
-                return status_of(member, "verifier", secret.public, role.outbox, **more)
+                more: dict[str, Any] = {
+                    "verdicts": role.verdicts,
+                    "replayed_plies": role.plies,
+                    "engine": engine.status(),
+                }
+                return status_of(member, "verifier", secret.public, role.outbox, role.queues, **more)
 
             return await _live(options, events, member, role, status)
 

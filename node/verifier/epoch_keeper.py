@@ -1,7 +1,7 @@
 """A verifier's epoch secrets: on disk before their hash is logged, revealed when they are spent.
 
 Spec: `docs/spec/epoch.md`. The next hash is logged before four fifths of an epoch are over; an old epoch is revealed once
-nothing drawn under it waits for a verdict.
+nothing drawn under it waits for a verdict. Nothing is posted while the root does not name this verifier.
 """
 
 import os
@@ -16,9 +16,15 @@ from node.peering.transport import TransportError
 from protocol.ed25519 import SecretKey
 from protocol.envelope import Envelope
 from protocol.epoch import EpochHash, EpochReveal
+from protocol.root import VERIFIER
 from protocol.seeds import epoch_hash
 
 LOOK_EVERY_S = 1.0
+
+NOT_APPROVED = (
+    "this key's approval as a verifier; give it (gonode verify --request) to the root's holder, who signs it in "
+    "(gonode root sign)"
+)
 
 
 class EpochKeeper:
@@ -28,6 +34,7 @@ class EpochKeeper:
         self._member = member
         self._secret = secret
         self._begin_at: int | None = None
+        self.unapproved_since: float | None = None
 
     def secret_of(self, epoch: int) -> bytes:
         """The secret of an epoch whose hash is logged; raises StoreError when this store never held it."""
@@ -51,11 +58,15 @@ class EpochKeeper:
         """
         epochs = self._member.state.epochs
         self._begin_at = len(epochs.all(self._secret.public))
-        while any(info.secret is None for info in epochs.all(self._secret.public)[: self._begin_at]):
+        while self._is_approved() and any(
+            info.secret is None for info in epochs.all(self._secret.public)[: self._begin_at]
+        ):
             await self._step()
             await self._member.change_within(LOOK_EVERY_S)
 
     async def _step(self) -> None:
+        if not self._is_approved():
+            return
         state = self._member.state
         key = self._secret.public
         epochs = state.epochs.all(key)
@@ -73,6 +84,17 @@ class EpochKeeper:
                     await self._post(reveal.seal(self._secret))
         except TransportError:
             await trio.sleep(self._member.jitter(LOOK_EVERY_S))
+
+    def _is_approved(self) -> bool:
+        """Whether the root names this verifier now; says once when it does not."""
+        role = self._member.state.role_of(self._secret.public)
+        if role is not None and role.role == VERIFIER:
+            self.unapproved_since = None
+            return True
+        if self.unapproved_since is None:
+            self.unapproved_since = self._member.clock()
+            self._member.events("waiting", f"Waiting for {NOT_APPROVED}.")
+        return False
 
     def _is_next_due(self) -> bool:
         state = self._member.state

@@ -6,6 +6,7 @@ judged before the engine's canaries came out.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import trio
 
@@ -16,7 +17,7 @@ from node.networks import NetworkFault
 from node.outbox import OPENING, VERDICT, Outbox
 from node.peering.transport import TransportError
 from node.verifier.accuser import accuse
-from node.verifier.epoch_keeper import EpochKeeper
+from node.verifier.epoch_keeper import NOT_APPROVED, EpochKeeper
 from node.verifier.witness import Witness
 from protocol.batch import Batch
 from protocol.ed25519 import SecretKey
@@ -63,6 +64,14 @@ class Verifier:
         self._logged: dict[bytes, int] = {}
         self.verdicts = 0
         self.plies = 0
+
+    @property
+    def queues(self) -> list[dict[str, Any]]:
+        """For `gonode status`: that the root's holder has not approved this key yet; nothing once that is done."""
+        since = self._epochs.unapproved_since
+        if since is None:
+            return []
+        return [{"name": "approval", "length": 1, "waiting_for": NOT_APPROVED, "since_unix_s": int(since)}]
 
     def drain(self) -> None:
         """Judge what waits, end the epoch, reveal its secret, then let `run` return."""

@@ -1,5 +1,6 @@
 """Epoch secrets: on disk before their hash is logged, revealed when spent, and missed when the store is another one."""
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from node.peering.transport import Unreachable
 from node.verifier.epoch_keeper import EpochKeeper
 from protocol.envelope import Envelope
 from protocol.epoch import EpochHash
+from protocol.root import VERIFIER, Role
 from protocol.seeds import epoch_hash
+from tests.node.keys import secret
 from tests.node.world_member import WorldMember
 from tests.verification.world import World
 from verification.state import LogState
@@ -99,3 +102,20 @@ async def test_a_store_that_never_held_the_secret(desk: Desk, tmp_path: Path) ->
         desk.store = other
         with pytest.raises(StoreError, match="epoch 0 is not in this node's store"):
             desk.keeper.secret_of(0)
+
+
+async def test_a_key_that_is_not_approved_posts_nothing_and_says_so_once(
+    desk: Desk, autojump_clock: trio.testing.MockClock
+) -> None:
+    world, new = desk.world, secret(9)
+    desk.clock = lambda: 12.5  # type: ignore[attr-defined]
+    desk.keeper, desk.key = EpochKeeper(desk, new), new  # type: ignore[arg-type]
+    await desk.keep(30)
+    await desk.keeper.finish()
+    assert (desk.posts, desk.said, desk.keeper.unapproved_since) == (0, ["waiting"], 12.5)
+    roles = (*world.root.roles, Role(VERIFIER, new.public, "new"))
+    world.log(
+        dataclasses.replace(world.root, run=world.run, version=2, roles=roles, witness_threshold=2), world.root_key
+    )
+    await desk.keep(5)
+    assert (desk.epochs(), desk.said, desk.keeper.unapproved_since) == ([False], ["waiting"], None)
