@@ -16,6 +16,7 @@ import trio
 import trio._core._run as trio_run
 import trio.testing
 
+from native.canary import WrongMachine
 from native.network import Kernel
 from node.audits.folder_audit import FolderReader
 from node.contributor.contributor import Contributor, Expelled
@@ -243,7 +244,7 @@ class Simulation:
                 await self._roles(node, life, home)
         except* Killed:
             assert life.is_killed
-        except* Expelled:
+        except* (Expelled, WrongMachine):
             assert not node.is_honest
         finally:
             life.ended.set()

@@ -1,0 +1,23 @@
+"""`gonode join --device`: what this machine cannot follow is one sentence."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.node.cli.gonode import gonode
+from tests.node.homes import TICKET
+
+
+def test_a_kernel_is_a_processors(tmp_path: Path) -> None:
+    answer = gonode("join", TICKET, "--dir", tmp_path, "--device", "cuda", "--kernel", "scalar")
+    assert answer.refusal() == "A kernel is a processor's: --kernel does not go with --device cuda."
+
+
+def test_a_device_that_is_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    answer = gonode("join", TICKET, "--dir", tmp_path, "--device", "cuda", "--listen", "/ip4/127.0.0.1/tcp/0")
+    assert "CUDA" in answer.refusal()
+
+
+def test_a_device_that_nobody_has() -> None:
+    assert "abacus" in gonode("join", TICKET, "--device", "abacus").refusal()
