@@ -1,14 +1,15 @@
 #ifndef GO_BITS_H
 #define GO_BITS_H
 /* Sets of board points as words of 64 bits: bit row * stride + col, stride = cols + 1, so that the unused column
- * between rows catches what a shift carries over. `words` is 1 up to 7x7, 2 up to 10x10, 6 at 19x19; passing it as a
- * constant lets the compiler unroll (GO_BY_WORDS). */
+ * between rows catches what a shift carries over. `words` is 1 up to 7x7, 2 up to 10x10, 6 at 19x19. */
 #include <stdint.h>
 #include <string.h>
 
 #define GO_INLINE static inline __attribute__((always_inline))
 
-/* Calls `name(..., words)` with the number of words as a constant where boards are small. */
+enum { GO_MAX_WORDS = 6 };
+
+/* Calls `name(..., words)` with the number of words as a constant for the sizes that are played most. */
 #define GO_BY_WORDS(words, name, ...)                                        \
   ((words) == 1   ? name(__VA_ARGS__, 1)                                     \
    : (words) == 2 ? name(__VA_ARGS__, 2)                                     \
@@ -82,7 +83,7 @@ GO_INLINE void go_bits_near(uint64_t *restrict out, const uint64_t *restrict in,
 /* Grows `set` within `mask` to everything connected to it there. */
 GO_INLINE void go_bits_flood(uint64_t *restrict set, const uint64_t *restrict mask, int32_t stride, int32_t words) {
   for (uint64_t grown = 1; grown;) {
-    uint64_t near[8];
+    uint64_t near[GO_MAX_WORDS];
     go_bits_near(near, set, stride, words);
     grown = 0;
     for (int32_t i = 0; i < words; i++) {

@@ -15,10 +15,11 @@ enum {
   GO_MAX_SIDE = 19,
   GO_MAX_POINTS = GO_MAX_SIDE * GO_MAX_SIDE,
   GO_MAX_CELLS = (GO_MAX_SIDE + 2) * (GO_MAX_SIDE + 1),
-  GO_MAX_WORDS = (GO_MAX_SIDE * (GO_MAX_SIDE + 1) + 63) / 64, /* of a set of points */
   GO_MAX_MOVES = 65534,                    /* a game without a cap ends here */
   GO_BORDER = 3                            /* the colour of border cells */
 };
+
+_Static_assert(GO_MAX_SIDE * (GO_MAX_SIDE + 1) <= 64 * GO_MAX_WORDS, "a set holds every point");
 
 /* ---- board ---------------------------------------------------------------------------------------------- */
 
