@@ -11,7 +11,7 @@ from typing import Any
 
 from node.coordinator.log_writer import LogWriter
 from node.coordinator.trainer_process import Train
-from node.disk.publisher import write_file
+from node.disk.files import write_file
 from node.member import Member
 from protocol.ed25519 import SecretKey
 from protocol.types import ZERO

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from node.disk.files import move_file, write_file
 from protocol.blob import CHUNK_BYTES, BlobHasher, ChunkList, blob_digest
 from protocol.layout import BLOBS, blob_path
 
@@ -77,23 +78,12 @@ class BlobStore:
         digest = blob_digest(data)
         path = self.path(digest)
         if not path.is_file():
-            self.partial.mkdir(parents=True, exist_ok=True)
-            temporary = self.partial_path(digest, f"{os.getpid()}.tmp")
-            with temporary.open("wb") as file:
-                file.write(data)
-            self.adopt(digest, temporary)
+            write_file(path, data, temporary=self.partial_path(digest, f"{os.getpid()}.tmp"))
         return digest
 
     def adopt(self, digest: bytes, file: Path) -> None:
         """Makes a file that is known to hold the blob `digest` (chunk by chunk) that blob, durably."""
-        path = self.path(digest)
-        new_folder = not path.parent.is_dir()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        sync(file)
-        file.replace(path)
-        sync(path.parent)
-        if new_folder:
-            sync(path.parent.parent)
+        move_file(file, self.path(digest))
 
     def delete(self, digest: bytes) -> None:
         """Removes the blob, if it is here."""
@@ -108,26 +98,3 @@ class BlobStore:
                     yield bytes.fromhex(name)
                 except ValueError:
                     continue
-
-
-def write_durably(path: Path, data: bytes) -> None:
-    """Writes a file so that after any crash there is the old one or the whole new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(data)
-        sync(temporary)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync(path.parent)
-
-
-def sync(path: Path) -> None:
-    """Has the disk hold a file's bytes, or a folder's names, before this returns."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

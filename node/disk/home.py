@@ -13,6 +13,7 @@ DIR/ticket control.sock lock               the run's ticket, the running node's 
 from dataclasses import dataclass
 from pathlib import Path
 
+from node.disk.files import write_file
 from node.peering.transport import Unreachable, address_key
 from protocol.errors import ProtocolError
 from protocol.layout import PUBLIC
@@ -90,10 +91,7 @@ class Home:
             raise HomeError(
                 f"{self.directory}: run {other.hex()[:16]} lives here, not {ticket.run.hex()[:16]}; use another --dir."
             )
-        self.directory.mkdir(parents=True, exist_ok=True)
-        temporary = self.ticket.with_suffix(".new")
-        temporary.write_text(ticket.encode() + "\n", encoding="ascii")
-        temporary.replace(self.ticket)
+        write_file(self.ticket, f"{ticket.encode()}\n".encode("ascii"))
 
 
 def read_ticket(text: str) -> Ticket:

@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from node.disk.blob_store import sync
+from node.disk.files import sync
 from protocol.ed25519 import SecretKey
 from protocol.errors import ProtocolError
 from protocol.keyfile import encode_key, parse_key

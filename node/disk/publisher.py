@@ -4,11 +4,11 @@ Spec: `docs/spec/layout.md`, `docs/spec/log.md` ("Tiles"). Invariant: the folder
 cosigned it, with exactly its tiles; a reader between two publications sees a checkpoint whose tiles are there.
 """
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from node.disk.blob_store import BlobStore
+from node.disk.files import write_file
 from node.disk.store import Store
 from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.errors import ProtocolError
@@ -33,18 +33,22 @@ class Publisher:
         if size < self._size:
             return
         for path, data in tiles_for(self._size, size, self._state.tree, _Entries(self._store)):
-            write_file(self._public / path, data)
+            self._write(path, data)
         for index, path in enumerate((ROOT, MANIFEST)):
             entry = self._store.entry(index)
             if entry is not None and not (self._public / path).is_file():
-                write_file(self._public / path, entry)
+                self._write(path, entry)
         for release in self._state.releases.all[1:]:
             entry = self._store.entry(release.index) if self._size <= release.index < size else None
             if entry is not None:
-                write_file(self._public / release_path(release.number, release.name), entry)
-        write_file(self._public / CHECKPOINT, note.encode())
+                self._write(release_path(release.number, release.name), entry)
+        self._write(CHECKPOINT, note.encode())
         self._drop_narrow(size)
         self._size = size
+
+    def _write(self, path: str, data: bytes) -> None:
+        """Not durably: what a power cut takes is in the store."""
+        write_file(self._public / path, data, is_durable=False)
 
     def sweep(self) -> None:
         """Deletes blobs that neither the log nor the outbox names: of entries that were refused or never made."""
@@ -93,11 +97,3 @@ class _Entries(Sequence[bytes]):
             return entry
         start, stop, _ = item.indices(len(self))
         return self._store.entries(start, stop - start, 1 << 28)
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Replaces a file as a whole: whoever reads sees the old bytes or the new."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_bytes(data)
-    os.replace(temporary, path)

@@ -36,7 +36,7 @@ from native.pipe import (
 from native.pipe_error import PipeError
 from native.pipe_job import PipeJob
 from native.pool import Done, Job
-from node.disk.publisher import write_file
+from node.disk.files import write_file
 from node.engine.flight import Flights
 from node.engine.settings import EngineSettings
 from node.events import Events

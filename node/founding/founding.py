@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from node.disk.blob_store import write_durably
+from node.disk.files import write_file
 from node.disk.home import Home
 from node.disk.keyring import KeyringError, load_or_create_key
 from node.founding.listening import check_address, settle_port
@@ -70,7 +70,7 @@ def found_run(directory: Path, source: Path | None, verifiers: Sequence[bytes], 
 def store_founding(home: Home, envelopes: tuple[Envelope, Envelope]) -> None:
     """Keeps root and manifest for the coordinator's first start."""
     for name, envelope in zip(("root", "manifest"), envelopes, strict=True):
-        write_durably(home.directory / name, envelope.encode())
+        write_file(home.directory / name, envelope.encode())
 
 
 def load_founding(home: Home) -> tuple[Envelope, Envelope]:

@@ -6,7 +6,7 @@ Spec: `docs/spec/root.md`. A root version holds by its signatures alone, so the 
 from collections.abc import Sequence
 from pathlib import Path
 
-from node.disk.blob_store import write_durably
+from node.disk.files import write_file
 from node.disk.home import Home
 from node.disk.keyring import load_key
 from node.disk.store import Store
@@ -34,7 +34,7 @@ def sign_root(directory: Path, verifiers: Sequence[bytes]) -> Root:
         roles.append(Role(VERIFIER, key, f"verifier-{key.hex()[:8]}"))
     count = sum(role.role == VERIFIER for role in roles)
     root = Root(run, newest.version + 1, newest.threshold, newest.keys, tuple(roles), count // 2 + 1)
-    write_durably(directory / NEXT_ROOT, root.seal(secret).encode())
+    write_file(directory / NEXT_ROOT, root.seal(secret).encode())
     return root
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from native.errors import EngineError
 from native.network import Kernel
+from node.disk.files import write_file
 from node.machine.processor import cpu_model, usable_cores
 
 FORMAT = "gonode/machine/1"
@@ -103,11 +104,5 @@ def load_machine() -> Machine | None:
 def store_machine(machine: Machine) -> Path:
     """Writes the record in one step and returns where; OSError when that cannot be."""
     path = machine_path()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        fresh.write_text(machine.encode(), encoding="utf-8")
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
+    write_file(path, machine.encode().encode("utf-8"))
     return path

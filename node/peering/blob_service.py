@@ -12,7 +12,8 @@ from typing import Final
 
 import trio
 
-from node.disk.blob_store import BlobStore, write_durably
+from node.disk.blob_store import BlobStore
+from node.disk.files import write_file
 from node.peering.call import CallRefused, call, serve_calls
 from node.peering.transport import Timeout, TooMuch, Transport, TransportError, Unreachable, short
 from protocol import codec
@@ -113,7 +114,7 @@ class BlobService:
         if chunks.length > max_bytes:
             raise TooMuch(f"Blob {short(digest)} has {chunks.length} bytes; the limit here is {max_bytes}.")
         if not path.is_file():
-            write_durably(path, chunks.encode())
+            write_file(path, chunks.encode())
         return chunks, asked
 
     async def _take_chunks(self, part: "_Part", peer: bytes, strikes: Counter[bytes]) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 
 import trio
 
-from node.disk.blob_store import write_durably
+from node.disk.files import write_file
 from node.disk.store import Head, Store
 from node.peering.call import CallRefused, call
 from node.peering.log_fork import ForkProof
@@ -213,7 +213,7 @@ class LogFollower:
     def _stop_forked(self, proof: ForkProof) -> None:
         older, newer = (Checkpoint.parse(SignedNote.parse(note).text).size for note in (proof.older, proof.newer))
         path = self._directory / f"fork-{older}-{newer}.proof"
-        write_durably(path, proof.encode())
+        write_file(path, proof.encode())
         raise LogForked(
             f"The coordinator signed two logs that contradict each other, of sizes {older} and {newer}; "
             f"the proof is kept in {path}."

@@ -5,7 +5,7 @@ Spec: `docs/spec/proof.md`.
 
 import trio
 
-from node.disk.publisher import write_file
+from node.disk.files import write_file
 from node.member import Member
 from protocol.batch import parse_batch
 from protocol.checkpoint import SignedNote

@@ -3,9 +3,9 @@
 from functools import cache
 from pathlib import Path
 
+from node.disk.files import write_file
 from node.disk.home import Home
 from node.disk.keyring import create_key
-from node.disk.publisher import write_file
 from node.disk.store import Head, Store
 from node.peering.transport import peer_id
 from protocol.ticket import Ticket

@@ -7,7 +7,7 @@ import pytest
 from node.audits.folder_audit import FolderReader
 from node.disk.blob_store import BlobStore
 from node.disk.home import Home
-from node.disk.publisher import Publisher, write_file
+from node.disk.publisher import Publisher
 from node.disk.store import Store
 from protocol.checkpoint import SignedNote
 from protocol.layout import CHECKPOINT
@@ -102,11 +102,3 @@ def test_sweeping_keeps_what_the_log_or_the_outbox_names(home: Home) -> None:
         Publisher(world.state, store, home.public).sweep()
     assert set(blobs.digests()) == named | {waiting}
     assert not blobs.has(stray)
-
-
-def test_files_are_replaced_as_a_whole(tmp_path: Path) -> None:
-    path = tmp_path / "a" / "b"
-    write_file(path, b"1")
-    write_file(path, b"22")
-    assert path.read_bytes() == b"22"
-    assert list(path.parent.iterdir()) == [path]

@@ -1,0 +1,46 @@
+"""Files that are whole: written under another name, and renamed once all bytes are there.
+
+Invariant: whoever reads a file, also after a kill, finds the bytes from before or the new ones; when it was written durably,
+after a power cut too. Every file of a node that is replaced is written here; keys never are (`node.disk.keyring`).
+"""
+
+import os
+from pathlib import Path
+
+
+def write_file(path: Path, data: bytes, *, is_durable: bool = True, temporary: Path | None = None) -> None:
+    """Writes a file, its folder made if need be, under the name `temporary` first (default: hidden, beside it)."""
+    temporary = temporary or path.with_name(f".{path.name}.new")
+    _make_folder(temporary.parent, is_durable)
+    try:
+        temporary.write_bytes(data)
+        move_file(temporary, path, is_durable=is_durable)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def move_file(source: Path, path: Path, *, is_durable: bool = True) -> None:
+    """Gives a file that is complete its name, on the same file system; a file of that name is replaced."""
+    _make_folder(path.parent, is_durable)
+    if is_durable:
+        sync(source)
+    source.replace(path)
+    if is_durable:
+        sync(path.parent)
+
+
+def _make_folder(folder: Path, is_durable: bool) -> None:
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        if is_durable:
+            sync(folder.parent)
+
+
+def sync(path: Path) -> None:
+    """Has the disk hold a file's bytes, or a folder's names, before this returns."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

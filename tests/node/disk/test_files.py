@@ -1,0 +1,54 @@
+"""Files are whole: the old bytes or the new ones, whatever fails in between, and durable before the function returns."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from node.disk import files
+from node.disk.files import move_file, write_file
+
+
+@pytest.mark.parametrize("is_durable", [False, True])
+def test_files_are_replaced_as_a_whole(tmp_path: Path, is_durable: bool) -> None:
+    path = tmp_path / "a" / "b"
+    write_file(path, b"1", is_durable=is_durable)
+    write_file(path, b"22", is_durable=is_durable)
+    assert path.read_bytes() == b"22"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_failure_leaves_the_old_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a"
+    write_file(path, b"old")
+
+    def refuse(source: object, target: object) -> None:
+        raise OSError("no space")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(OSError, match="no space"):
+        write_file(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_bytes_are_on_disk_before_the_name_and_the_name_before_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    sync, replace = files.sync, os.replace
+    monkeypatch.setattr(files, "sync", lambda path: (done.append(f"sync {path.name}"), sync(path)))
+    monkeypatch.setattr(os, "replace", lambda one, two: (done.append(f"name {two.name}"), replace(one, two)))
+    write_file(tmp_path / "new" / "a", b"1")
+    assert done == [f"sync {tmp_path.name}", "sync .a.new", "name a", "sync new"]
+    done.clear()
+    write_file(tmp_path / "b", b"1", is_durable=False)
+    assert done == ["name b"]
+
+
+def test_a_complete_file_gets_its_name(tmp_path: Path) -> None:
+    part = tmp_path / "part"
+    part.write_bytes(b"all of it")
+    move_file(part, tmp_path / "folder" / "whole")
+    assert (tmp_path / "folder" / "whole").read_bytes() == b"all of it"
+    assert not part.exists()
