@@ -7,6 +7,7 @@ import pytest
 
 from native.canary import WrongMachine
 from native.pool import Done, Job
+from node.disk.store import Store
 from protocol.header import BatchHeader
 from protocol.verdict import Verdict
 from tests.sim.inline_engine import InlineEngine
@@ -17,31 +18,34 @@ WELL_GAMES = 5
 
 
 class WrongEngine(InlineEngine):
-    """Searches with other numbers from some game on, and its canaries see it from then on."""
+    """Searches games from a counter on with other numbers; its canaries see it once such a game is finished."""
 
-    def __init__(self, well: int) -> None:
+    def __init__(self, first: int) -> None:
         super().__init__()
-        self._well = well
+        self._first = first
+        self._is_wrong = False
 
     async def play(self, job: Job) -> Done:
         """See `Engine.play`."""
-        return await super().play(self._wrong(job))
+        done = await super().play(self._changed(job))
+        self._is_wrong = self._is_wrong or job.counter >= self._first
+        return done
 
     async def replay(self, job: Job, block: bytes) -> Done:
         """See `Engine.replay`."""
-        return await super().replay(self._wrong(job), block)
+        done = await super().replay(self._changed(job), block)
+        self._is_wrong = self._is_wrong or job.counter >= self._first
+        return done
 
     async def verify_canaries(self) -> None:
         """See `Engine.verify_canaries`."""
         await super().verify_canaries()
-        if self._well < 0:
+        if self._is_wrong:
             raise WrongMachine("This machine computes wrongly: 2 + 2 = 5.")
 
-    def _wrong(self, job: Job) -> Job:
-        self._well -= 1
-        return (
-            job if self._well >= 0 else replace(job, config=replace(job.config, cpuct_micro=job.config.cpuct_micro + 1))
-        )
+    def _changed(self, job: Job) -> Job:
+        wrong = replace(job.config, visits_full=job.config.visits_full + 1)
+        return job if job.counter < self._first else replace(job, config=wrong)
 
 
 async def contributor(folder: Path) -> None:
@@ -50,9 +54,10 @@ async def contributor(folder: Path) -> None:
         sim.start()
         await sim.until(lambda: unwell.lives and unwell.life.ended.is_set())
         unwell.home.fault.write_text("This machine computes wrongly: 2 + 2 = 5.")  # as node/engine/process.py does
-        assert (
-            0 < len(headers(sim.entries(), unwell.secret.public)) * sim.manifest.admission.games_per_batch <= WELL_GAMES
-        )
+        sent = len(headers(sim.entries(), unwell.secret.public)) * sim.manifest.admission.games_per_batch
+        assert 0 < sent <= WELL_GAMES
+        with Store(unwell.home.database) as store:
+            assert max(counter for counter, _ in store.games(sim.state.releases.all[0].id)) >= WELL_GAMES
 
         unwell.engine, unwell.is_honest = InlineEngine(), True
         sim.start(unwell)
