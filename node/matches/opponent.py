@@ -15,11 +15,9 @@ from native.rules import Colour
 from native.search import Player, SearchConfig, search_ply
 from node.disk.blob_store import BlobStore
 from node.disk.home import Home
-from node.disk.store import Store
-from node.peering.log_follower import replay_log
+from node.matches.stored_state import load_state
 from protocol.manifest import Manifest
 from verification.releases import ReleaseInfo, first_network
-from verification.state import LogState
 
 SEED_DOMAIN = b"gonode/match/v1\0"
 
@@ -74,10 +72,7 @@ class Gallery:
 
     def __init__(self, home: Home) -> None:
         self._blobs = BlobStore(home.public)
-        self.state = LogState(home.load_ticket().run)
-        if home.database.exists():
-            with Store(home.database) as store:
-                replay_log(self.state, store)
+        self.state = load_state(home)
         if self.state.size < 2:
             raise OpponentError(f"{home.directory}: this node has no log yet.")
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from node.disk.home import Home
-from node.disk.store import Store
-from node.peering.log_follower import replay_log
+from node.matches.stored_state import load_state
 from verification.state import LogState
 
 ROUNDS = 2000
@@ -117,7 +116,4 @@ def state_ratings(state: LogState) -> list[dict[str, Any]]:
 
 def release_ratings(home: Home) -> list[dict[str, Any]]:
     """The ratings of the run in a node's directory."""
-    state = LogState(home.load_ticket().run)
-    with Store(home.database) as store:
-        replay_log(state, store)
-    return state_ratings(state)
+    return state_ratings(load_state(home))
