@@ -117,7 +117,8 @@ int go_history_may_hold(const go_history *history, uint64_t hash);
 /* Makes room for one more position: go_history_add needs it before each call. */
 int go_history_reserve(go_history *history);
 /* Adds a board, with its numbers of stones by colour, and `to_move`, or marks the one that is there. */
-void go_history_add(go_history *history, uint64_t hash, const int32_t stones[3], const uint64_t *bits, int32_t to_move);
+void go_history_add(go_history *history, uint64_t hash, const int32_t stones[3], const uint64_t *bits,
+                    int32_t to_move);
 
 /* ---- game ------------------------------------------------------------------------------------------------- */
 

@@ -113,7 +113,8 @@ int32_t go_history_find(const go_history *history, uint64_t hash, const uint64_t
   return -1;
 }
 
-void go_history_add(go_history *history, uint64_t hash, const int32_t stones[3], const uint64_t *bits, int32_t to_move) {
+void go_history_add(go_history *history, uint64_t hash, const int32_t stones[3], const uint64_t *bits,
+                    int32_t to_move) {
   const uint32_t kind = go_board_kind(stones[GO_BLACK], stones[GO_WHITE]);
   int32_t position = go_history_has_kind(history, kind) ? go_history_find(history, hash, bits) : -1;
   if (position < 0) {
