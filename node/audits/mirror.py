@@ -6,7 +6,7 @@ blobs on their digests.
 
 import logging
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import trio
@@ -66,18 +66,34 @@ async def _cosigned(member: Member) -> Head:
 
 
 async def _copy(member: Member, note: SignedNote) -> None:
-    publisher = Publisher(member.state, member.store, member.home.public)
+    """Copies blobs, then shows the head; raises Unreachable when the run's coordinator went away in between.
+
+    What it does not have while it is there is nowhere: train states are not shown, lost batches never came, and the audit
+    asks for what it needs.
+    """
+    was_here = bool(member.reach.coordinators())
+    missing = known_blobs(member.state)
+    for _ in range(2):  # it may have been away for a moment
+        missing = await _fetch_all(member, missing)
+    if missing and (not member.reach.peers() or (was_here and not member.reach.coordinators())):
+        raise Unreachable(f"The run's peers went away while it was copied; {len(missing)} of its files are missing.")
+    Publisher(member.state, member.store, member.home.public).publish(note)
+
+
+async def _fetch_all(member: Member, digests: Iterable[bytes]) -> set[bytes]:
+    """Fetches blobs, a few at once; those that did not come."""
     slots = trio.Semaphore(AT_ONCE)
+    missing: set[bytes] = set()
 
     async def fetch(digest: bytes) -> None:
         async with slots:
             try:
                 await member.blobs.fetch(digest, member.reach.peers(), MAX_BLOB_BYTES, BLOB_WITHIN_S)
             except TransportError as error:
-                # train states are not shown, lost batches never came; the audit asks for what it needs
                 log.debug("not copied: %s", error)
+                missing.add(digest)
 
     async with trio.open_nursery() as nursery:
-        for digest in sorted(known_blobs(member.state)):
+        for digest in sorted(digests):
             nursery.start_soon(fetch, digest)
-    publisher.publish(note)
+    return missing
