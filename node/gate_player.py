@@ -16,6 +16,7 @@ from protocol.batch import batch_root, encode_batch, parse_batch
 from protocol.compress import compress
 from protocol.ed25519 import SecretKey
 from protocol.gate import GateAssignment, GatePair, GateResult
+from protocol.words import counted
 from verification.setup import gate_jobs
 
 AGAIN_S = 5.0
@@ -91,4 +92,4 @@ class GatePlayer:
         with member.store.transaction():
             member.store.put(f"gate/{index}", b"")
             self._outbox.put(GATE_RESULT, index.to_bytes(8, "big"), result.seal(self._secret))
-        member.events("gate-pairs", f"Played {assignment.pairs} gate pairs from {assignment.first_pair}.")
+        member.events("gate-pairs", f"Played {counted(assignment.pairs, 'gate pair')} from {assignment.first_pair}.")

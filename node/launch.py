@@ -26,6 +26,7 @@ from node.peering.transport import Transport
 from protocol.ed25519 import SecretKey
 from protocol.entries import Entry
 from protocol.ticket import Ticket
+from protocol.words import counted
 from verification.state import LogState
 
 POLL_S = 0.5
@@ -82,7 +83,9 @@ async def open_member(
             events("listening", f"Listening at {', '.join(addresses)}.", address=addresses[0] if addresses else "")
             if state.size < 2:
                 events(
-                    "connecting", f"Looking for the run {ticket.run.hex()[:16]} at {len(ticket.addresses)} addresses."
+                    "connecting",
+                    f"Looking for the run {ticket.run.hex()[:16]} at "
+                    f"{counted(len(ticket.addresses), 'address', 'addresses')}.",
                 )
             if await_log:
                 await member.until_size(2)

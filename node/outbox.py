@@ -18,6 +18,7 @@ from protocol.envelope import Envelope
 from protocol.gate import GateResult
 from protocol.header import BatchHeader
 from protocol.verdict import TraceOpening
+from protocol.words import counted
 
 BATCH = "batch"
 GATE_RESULT = "gate-result"
@@ -75,7 +76,8 @@ class Outbox:
                 if self.waiting_since is None:
                     self.waiting_since = self._member.clock()
                     self._member.events(
-                        "waiting", f"{error} {len(self)} items are kept on disk. Next try in {retry_s:.0f} s."
+                        "waiting",
+                        f"{error} {counted(len(self), 'item waits', 'items wait')} on disk. Next try in {retry_s:.0f} s.",
                     )
                 self.waiting_for = str(error)
                 is_back = await self._member.coordinator_back_within(self._member.jitter(retry_s))

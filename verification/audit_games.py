@@ -13,6 +13,7 @@ from native.pool import Done, Job, Pool
 from native.search import Player
 from protocol.batch import Batch
 from protocol.game_block import GameBlock
+from protocol.words import counted
 from verification.admission import check_batch, check_gate_result
 from verification.audit_release import network_file
 from verification.auditing import AuditFault, Folder
@@ -41,9 +42,9 @@ def audit_gate(
     if gate is None or gate.record is None:
         raise AuditFault(f"Release {release.name} has no gate record.")
     found = decide(gate.scores, gate.manifest.gate)
-    counted, pairs = gate.record.pairs, []
+    limit, pairs = gate.record.pairs, []
     for slot in gate.slots:
-        if slot.result is not None and slot.assignment.first_pair < counted:
+        if slot.result is not None and slot.assignment.first_pair < limit:
             batch = _gate_batch(folder, state, slot.result)
             jobs = gate_jobs(state, slot.assignment, *_gate_players(folder, state, gate))
             name = f"gate result at entry {slot.result.index}"
@@ -53,7 +54,7 @@ def audit_gate(
     _replay([game for pair in chosen for game in pair], kernel, threads)
     llr = f", llr {found.llr_micro / 1e6:.2f}" if gate.manifest.gate.kind == "sprt" else ""
     score = sum(k * n for k, n in enumerate(found.counts)) / max(1, 4 * found.pairs)
-    return f"{found.pairs} pairs recounted, score {score:.3f}{llr}; {len(chosen)} pairs replayed."
+    return f"{counted(found.pairs, 'pair')} recounted, score {score:.3f}{llr}; {len(chosen)} replayed."
 
 
 def audit_window(folder: Folder, state: LogState, release: ReleaseInfo) -> str:
@@ -65,7 +66,8 @@ def audit_window(folder: Folder, state: LogState, release: ReleaseInfo) -> str:
         _check_admission(state, batch)
         _check_work(folder, batch, _content(folder, state, batch))
     rows = sum(batch.header.plies for batch in batches)
-    return f"{len(batches)} batches with {rows} plies, as the log gives, each admitted and checked by the rules."
+    total = f"{counted(len(batches), 'batch', 'batches')} with {counted(rows, 'ply', 'plies')}"
+    return f"{total}, as the log gives, each admitted and checked by the rules."
 
 
 def replay_sample(

@@ -14,6 +14,7 @@ from protocol.layout import CHECKPOINT
 from protocol.merkle import Tree, leaf_hash
 from protocol.seeds import run_id
 from protocol.tiles import ENTRIES, Tile, parse_entries, tiles_between, verify_hashes
+from protocol.words import counted
 from verification.auditing import AuditFault, Folder
 from verification.faults import LogFault
 from verification.state import LogState
@@ -44,13 +45,18 @@ def audit_head(folder: Folder, head: Head, run: bytes | None, known_heads: Seque
         raise AuditFault(f"File {CHECKPOINT} is not in its canonical encoding.")
     for size, root_hash in known_heads:
         if size > tree.size:
-            raise AuditFault(f"A head of {size} entries was seen before, but this log has {tree.size}.")
+            raise AuditFault(
+                f"A head of {counted(size, 'entry', 'entries')} was seen before, but this log has {tree.size}."
+            )
         if tree.root(size) != root_hash:
-            raise AuditFault(f"The head of {size} entries that was seen before is not of this log: it forked.")
+            raise AuditFault(
+                f"The head of {counted(size, 'entry', 'entries')} that was seen before is not of this log: it forked."
+            )
     if state.faults:
         raise AuditFault(state.faults[0].reason)
     cosigned = len(note.signatures) - 1
-    return f"{tree.size} entries of run {state.run.hex()[:16]}, signed by the coordinator, cosigned by {cosigned}."
+    entries = counted(tree.size, "entry", "entries")
+    return f"{entries} of run {state.run.hex()[:16]}, signed by the coordinator, cosigned by {cosigned}."
 
 
 def _checkpoint(folder: Folder) -> tuple[SignedNote, Checkpoint]:

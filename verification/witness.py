@@ -9,6 +9,7 @@ from protocol.checkpoint import Checkpoint, SignedNote, verify, verify_cosignatu
 from protocol.errors import BadSignature, WrongSigner
 from protocol.root import COORDINATOR, Root
 from protocol.seeds import log_origin
+from protocol.words import counted
 
 WITNESS_PREFIX = "gonode-witness/"
 
@@ -29,7 +30,7 @@ def verify_head(note: SignedNote, run: bytes, root: Root) -> Checkpoint:
     cosigners = [key for key in cosigners_of(note, root) if key in valid]
     if not 0 < root.witness_threshold <= len(cosigners):
         raise WrongSigner(
-            f"The checkpoint is cosigned by {len(cosigners)} verifiers; {root.witness_threshold} have to."
+            f"The checkpoint is cosigned by {counted(len(cosigners), 'verifier')}; {root.witness_threshold} have to."
         )
     return checkpoint
 

@@ -28,10 +28,11 @@ def sign(directory: Path, verifiers: tuple[str, ...]) -> int:
     """Approve verifiers: sign the next root version, which the coordinator in DIRECTORY logs at its next start."""
     from node.cli.run import parse_key_request
     from node.founding.root_signing import sign_root
+    from protocol.words import counted
 
     root = sign_root(directory, [parse_key_request(text) for text in verifiers])
     click.echo(
-        f"Root version {root.version}: {len(root.verifiers)} verifiers, of whom {root.witness_threshold} must cosign. "
-        "Restart the coordinator to log it."
+        f"Root version {root.version}: {counted(len(root.verifiers), 'verifier')}, of whom {root.witness_threshold} must "
+        "cosign. Restart the coordinator to log it."
     )
     return 0

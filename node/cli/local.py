@@ -89,6 +89,7 @@ def local(
 def _finish(network: "LocalNetwork", screen: "Screen", reached: bool, as_json: bool) -> int:
     from node.audits.folder_audit import AuditInputError, audit_home
     from node.matches.ratings import release_ratings
+    from protocol.words import counted
     from verification.audit import AuditOptions
 
     home = network.coordinator.home
@@ -119,8 +120,9 @@ def _finish(network: "LocalNetwork", screen: "Screen", reached: bool, as_json: b
             screen.say("elo", f"{release['name']}: Elo {release['elo']:+.0f} +- {release['elo_error']:.0f} above first")
         screen.say(
             "end",
-            f"{summary['games']} games, {summary['plies']} plies, {summary['batches']} batches, "
-            f"{summary['rejected']} rejected, {len(summary['releases'])} releases in {summary['seconds']:.0f} s; "
+            f"{counted(summary['games'], 'game')}, {counted(summary['plies'], 'ply', 'plies')}, "
+            f"{counted(summary['batches'], 'batch', 'batches')}, {summary['rejected']} rejected, "
+            f"{counted(len(summary['releases']), 'release')} in {summary['seconds']:.0f} s; "
             f"audit {'passed' if is_sound else 'FAILED'}.",
         )
     return 0 if reached and is_sound else NO

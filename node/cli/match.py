@@ -1,6 +1,8 @@
 """`gonode match A B`: which of two players is stronger, with error bars."""
 
 import json
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,7 @@ import click
 from node.cli.main import NO
 
 MOST_KOMI = 1000
+LINE_EVERY_S = 10.0
 
 if TYPE_CHECKING:
     from native.rules import Rules
@@ -104,9 +107,10 @@ def match(
 
     settings = MatchSettings(games, setup, sprt, sgf, threads)
     players = [_opponent(name, gallery, config, parse_kernel(kernel)) for name in (a, b)]
-    bar = None if as_json else _show
-    result = play_match(players[0], players[1], settings, bar or (lambda each: None))
-    click.echo(json.dumps(result.to_json()) if as_json else f"\n{_table(result)}")
+    progress = Progress(sys.stderr.isatty())
+    result = play_match(players[0], players[1], settings, (lambda each: None) if as_json else progress.show)
+    progress.end()
+    click.echo(json.dumps(result.to_json()) if as_json else _table(result))
     return NO if result.verdict == "failed" else 0
 
 
@@ -122,8 +126,28 @@ def _opponent(name: str, gallery: "Gallery", config: object, kernel: object) -> 
     return NetworkOpponent(known, network, config, kernel)  # type: ignore[arg-type]
 
 
-def _show(result: "MatchResult") -> None:
-    click.echo(f"\r{result.games} games: +{result.wins} ={result.draws} -{result.losses}", nl=False, err=True)
+class Progress:
+    """The score so far on standard error: one line that is renewed on a terminal, else a line each ten seconds."""
+
+    def __init__(self, is_terminal: bool) -> None:
+        self._is_terminal = is_terminal
+        self._next_s = time.monotonic() + LINE_EVERY_S
+        self._is_open = False
+
+    def show(self, result: "MatchResult") -> None:
+        """Says how it stands, if it is time to."""
+        line = f"{result.games} games: +{result.wins} ={result.draws} -{result.losses}"
+        if self._is_terminal:
+            click.echo(f"\r{line}", nl=False, err=True)
+            self._is_open = True
+        elif time.monotonic() >= self._next_s:
+            click.echo(line, err=True)
+            self._next_s = time.monotonic() + LINE_EVERY_S
+
+    def end(self) -> None:
+        """Leaves the renewed line as it stands."""
+        if self._is_open:
+            click.echo(err=True)
 
 
 def _table(result: "MatchResult") -> str:

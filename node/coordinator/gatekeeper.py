@@ -8,6 +8,7 @@ from node.coordinator.log_writer import LogWriter
 from node.member import Member
 from protocol.ed25519 import SecretKey
 from protocol.release import Release
+from protocol.words import counted
 
 LOOK_EVERY_S = 0.3
 
@@ -31,7 +32,7 @@ class Gatekeeper:
         score = sum(k * count for k, count in enumerate(record.counts)) / max(1, 4 * record.pairs)
         self._member.events(
             "gated" if record.passed else "refused-candidate",
-            f"The candidate {'passed' if record.passed else 'did not pass'} its gate: {record.pairs} pairs, "
+            f"The candidate {'passed' if record.passed else 'did not pass'} its gate: {counted(record.pairs, 'pair')}, "
             f"score {score:.3f}, llr {record.llr_micro / 1e6:.2f}.",
             passed=record.passed,
         )

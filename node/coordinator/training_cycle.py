@@ -16,6 +16,7 @@ from node.member import Member
 from protocol.ed25519 import SecretKey
 from protocol.types import ZERO
 from protocol.window import StatePoint, TrainRecord, WindowCommitment
+from protocol.words import counted
 from verification.cycles import WindowInfo
 from verification.identities import BatchInfo
 
@@ -38,7 +39,9 @@ class TrainingCycle:
         self._log.append(commitment.seal(self._secret))
         self._member.wake()
         self._member.events(
-            "window", f"Training window {commitment.cycle}: {commitment.rows} plies of {commitment.games} games."
+            "window",
+            f"Training window {commitment.cycle}: {counted(commitment.rows, 'ply', 'plies')} of "
+            f"{counted(commitment.games, 'game')}.",
         )
 
     async def train(self, window: WindowInfo) -> None:
@@ -55,7 +58,7 @@ class TrainingCycle:
         member.wake()
         member.events(
             "candidate",
-            f"Candidate of cycle {record.cycle}: {record.steps} steps, losses {_losses(result)}.",
+            f"Candidate of cycle {record.cycle}: {counted(record.steps, 'step')}, {_losses(result)}.",
             cycle=record.cycle,
             steps=record.steps,
         )
@@ -139,4 +142,5 @@ class TrainingCycle:
 
 
 def _losses(result: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value:.3f}" for name, value in sorted(result["held_out_losses"].items()))
+    losses = ", ".join(f"{name} {value:.3f}" for name, value in sorted(result["held_out_losses"].items()))
+    return f"losses {losses}" if losses else "no games held out yet to measure losses on"

@@ -23,6 +23,7 @@ from node.exchange.values import (
     parse_size,
     vertex,
 )
+from protocol.words import counted
 
 OWN_NAME: Final = "gonode"
 """Application name in files that this package writes; komi in them is never in Fox's form."""
@@ -48,7 +49,7 @@ class GameTree:
         for number, leaf in enumerate(_leaves(self._tree)):
             if number == line:
                 return _read_line(_nodes_to(leaf))
-        raise SgfError(f"The game has {self.variations} variations, and none with number {line}.")
+        raise SgfError(f"The game has {counted(self.variations, 'variation')}, and none with number {line}.")
 
 
 def parse_collection(data: bytes) -> tuple[GameTree, ...]:

@@ -23,6 +23,7 @@ from protocol.batch import Batch
 from protocol.ed25519 import SecretKey
 from protocol.seeds import work
 from protocol.verdict import ACCEPT, REJECT, TraceOpening, Verdict
+from protocol.words import counted
 from verification.admission import check_batch, check_gate_result
 from verification.faults import Rejected
 from verification.gate_state import GateResultInfo
@@ -215,7 +216,8 @@ class Verifier:
         self.verdicts += 1
         member.events(
             "verdict",
-            f"Entry {subject.index}: {verdict.outcome}, {len(finding.drawn)} games replayed. {finding.reason}".strip(),
+            f"Entry {subject.index}: {verdict.outcome}, {counted(len(finding.drawn), 'game')} replayed. "
+            f"{finding.reason}".strip(),
             index=subject.index,
             outcome=verdict.outcome,
             drawn=len(finding.drawn),

@@ -47,7 +47,7 @@ def test_a_head_needs_the_coordinator_and_enough_witnesses() -> None:
     a, b, c = VERIFIER_KEYS
     assert verify_head(head(9, a, c), RUN, ROOT).size == 9
     assert verify_head(head(9, a, b, c), RUN, ROOT).size == 9
-    with pytest.raises(WrongSigner, match="cosigned by 1 verifiers; 2 have to"):
+    with pytest.raises(WrongSigner, match="cosigned by 1 verifier; 2 have to"):
         verify_head(head(9, b), RUN, ROOT)
     with pytest.raises(WrongSigner, match="not signed by"):
         verify_head(head(9, a, b, by=a), RUN, ROOT)
