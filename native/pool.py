@@ -1,7 +1,7 @@
 """Many games at once on the engine's own threads: self-play and gate games, and replays of their blocks.
 
-Spec: docs/spec/search.md, docs/spec/batch.md. Invariants: the bytes of a game depend on its `Job` alone, not on the
-number of threads, the order of jobs or the kernel; every job given comes back once from `wait`, also after `stop`.
+Spec: docs/spec/search.md, docs/spec/batch.md. Invariants: the bytes of a game depend on its `Job` alone, not on threads,
+games in flight, the order of jobs, or what evaluates; every job given comes back once from `wait`, also after `stop`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from native._engine import ffi, lib
 from native.errors import EngineError, sentence_of, verify_status
-from native.network import Kernel
+from native.network import MAX_SIDE, Kernel, Network
 from native.rules import Rules, Scoring
 from native.search import DIGEST_BYTES, Player, SearchConfig, search_ids
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from native._engine import CData
 
 MAX_OPENING_MOVES = 64
+PULL_MAX = 1024
+"""Most positions of a `Pull`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,9 @@ class Done:
     `status` is GO_OK (0); or GO_ERR_MISMATCH for a replay that differs at absolute ply `bad_ply`, or outside the plies
     (counter, size, komi, opening, end, result, score) when that is -2; GO_ERR_FORMAT for a replay of bytes that are no
     block; GO_ERR_STOPPED; or why the job could not be played. `plies` searched, `visits` and network `evaluations`
-    done. `block` is the played game's, b"" for a replay; `digests` are the D of the searched plies, up to and with the
-    first mismatch.
+    done. What the thread's cache still holds of a game is not evaluated again, so evaluations (and nothing else) may grow
+    when many games with long searches share a cache. `block` is the played game's, b"" for a replay; `digests` are the D
+    of the searched plies, up to and with the first mismatch.
     """
 
     id: int
@@ -119,16 +122,46 @@ class Done:
         return sentence_of(self.status)
 
 
-class Pool:
-    """Threads of the engine that play whole games. All methods may be called from any thread; `wait` blocks without
-    the GIL. A context manager: leaving it stops what runs and joins the threads."""
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """Positions to evaluate outside: `count` of them for one network on `size` by `size` points, each u8 planes
+    [20][size][size] as an `Evaluator` takes them. `ticket` is the pool's name for it."""
 
-    def __init__(self, threads: int, kernel: Kernel) -> None:
-        """Starts `threads` threads (1 to 1024). Raises EngineError for a kernel this machine does not have."""
+    ticket: int
+    network: Network
+    size: int
+    count: int
+    planes: bytearray
+
+
+class Pool:
+    """Threads of the engine that play whole games. All methods may be called from any thread; `wait`, `pull` and `push`
+    run without the GIL. A context manager: leaving it stops what runs and joins the threads."""
+
+    def __init__(self, threads: int, kernel: Kernel, games: int = 1) -> None:
+        """Starts `threads` threads (1 to 1024) with `games` (1 to 1024) in flight on each, whose positions are evaluated
+        together. Raises EngineError for a kernel this machine does not have."""
+        self._start(threads, games, int(kernel))
+
+    @classmethod
+    def outside(cls, threads: int, games: int) -> Self:
+        """A pool whose positions are evaluated by whoever calls `pull` and `push`. Each thread has two halves of its
+        games, so that it goes on with one while the other is away."""
+        pool = cls.__new__(cls)
+        pool._start(threads, games, lib.GO_KERNEL_OUTSIDE)
+        return pool
+
+    def _start(self, threads: int, games: int, kernel: int) -> None:
+        self._handle: CData = None
         out = ffi.new("go_pool **")
-        verify_status(lib.go_pool_new(threads, int(kernel), out))
-        self._handle: CData = ffi.gc(out[0], lib.go_pool_free)
+        status = lib.go_pool_new(threads, games, kernel, out)
+        if status == lib.GO_ERR_ARGUMENT:
+            raise EngineError(f"A pool has 1 to 1024 threads and games in flight, not {threads} and {games}.", status)
+        verify_status(status)
+        self._handle = ffi.gc(out[0], lib.go_pool_free)
         self._jobs: dict[int, Job] = {}  # keeps the networks alive
+        self._most = min(threads * games, PULL_MAX) * lib.GO_FEATURE_PLANES * MAX_SIDE**2
+        self._spare: list[bytearray] = []  # of `_most` bytes, each for one call of `pull`
 
     def play(self, job: Job) -> None:
         """Queues a game to play. Raises EngineError when its id is under way or the pool was stopped."""
@@ -146,7 +179,7 @@ class Pool:
         """The next finished job, in the order of finishing; None when none finishes within `timeout_s`."""
         done, got = ffi.new("go_done *"), ffi.new("int32_t *")
         handle = self._open()
-        verify_status(lib.go_pool_wait(handle, max(0, min(round(timeout_s * 1000), 2**31 - 1)), done, got))
+        verify_status(lib.go_pool_wait(handle, _milliseconds(timeout_s), done, got))
         if not got[0]:
             return None
         block, digests = bytearray(done.block_len), bytearray(DIGEST_BYTES * done.plies)
@@ -165,6 +198,36 @@ class Pool:
             digests=tuple(bytes(digests[at : at + DIGEST_BYTES]) for at in range(0, len(digests), DIGEST_BYTES)),
         )
 
+    def pull(self, timeout_s: float) -> Pull | None:
+        """Positions that wait for evaluation outside, as many as go together; None when there are none within
+        `timeout_s`. Every pull is to be pushed. Raises EngineError for a pool that evaluates by itself."""
+        handle = self._open()
+        pull, got = ffi.new("go_pull *"), ffi.new("int32_t *")
+        spare = self._spare.pop() if self._spare else bytearray(self._most)
+        status = lib.go_pool_pull(
+            handle, _milliseconds(timeout_s), pull, ffi.from_buffer("uint8_t[]", spare), self._most, got
+        )
+        if status == lib.GO_ERR_ARGUMENT:
+            raise EngineError("This pool evaluates by itself: nothing is to be pulled.", status)
+        verify_status(status)
+        planes = bytearray(memoryview(spare)[: pull.count * lib.GO_FEATURE_PLANES * pull.size**2])
+        self._spare.append(spare)
+        network = self._network(pull.net) if got[0] else None
+        return None if network is None else Pull(pull.ticket, network, pull.size, pull.count, planes)
+
+    def push(self, pull: Pull, outputs: object) -> None:
+        """The outputs of a pull, once: a C-contiguous buffer of one `go_output` a position, which is int32[count][726] in
+        the order policy [362], value, score_mean, score_spread, ownership [361]; the first three are used. After `stop`
+        they are dropped. Raises EngineError for another size, or a pull that is not out."""
+        handle = self._open()
+        data = ffi.from_buffer("uint8_t[]", outputs)
+        if len(data) != pull.count * ffi.sizeof("go_output"):
+            raise EngineError(f"{len(data)} bytes of outputs are not those of {pull.count} positions.")
+        status = lib.go_pool_push(handle, pull.ticket, ffi.cast("go_output *", data), pull.count)
+        if status == lib.GO_ERR_ARGUMENT:
+            raise EngineError("A pull's outputs are pushed once, to the pool that it came from.", status)
+        verify_status(status)
+
     @property
     def pending(self) -> int:
         """Jobs given and not yet returned by `wait`."""
@@ -175,7 +238,8 @@ class Pool:
         lib.go_pool_stop(self._open())
 
     def close(self) -> None:
-        """Stops and joins the threads; unfetched results are lost. Not while another thread is in `wait`."""
+        """Stops and joins the threads; unfetched results are lost. Not while another thread is in `wait` or
+        `pull`."""
         handle, self._handle = self._handle, None
         if handle is not None:
             ffi.gc(handle, None)
@@ -195,6 +259,14 @@ class Pool:
             raise EngineError("The pool is closed.")
         return self._handle
 
+    def _network(self, handle: CData) -> Network | None:
+        """The network of a job under way; None when its jobs were stopped and fetched meanwhile."""
+        for job in list(self._jobs.values()):
+            for player in (job.black, job.white):
+                if player.network is not None and player.network.handle == handle:
+                    return player.network
+        return None
+
     def _hold(self, job: Job) -> None:
         if job.id in self._jobs:
             raise EngineError(f"A job with id {job.id} is under way.")
@@ -204,3 +276,7 @@ class Pool:
         if status != lib.GO_OK:
             self._jobs.pop(job.id, None)
         verify_status(status)
+
+
+def _milliseconds(timeout_s: float) -> int:
+    return max(0, min(round(timeout_s * 1000), 2**31 - 1))

@@ -245,8 +245,11 @@ typedef struct go_done {
 
 typedef struct go_pool go_pool;
 
-int go_pool_new(int32_t threads, int32_t kernel, go_pool **out);
-void go_pool_free(go_pool *pool);                 /* stops and joins */
+enum { GO_KERNEL_OUTSIDE = -1 };   /* leaves are evaluated outside, by go_pool_pull and go_pool_push */
+/* `games`: in flight on each thread, 1..1024; their leaves are evaluated together. The bytes of a game depend on neither
+ * number nor on the kernel; how many evaluations it takes does a little, by what the cache of a thread still holds. */
+int go_pool_new(int32_t threads, int32_t games, int32_t kernel, go_pool **out);
+void go_pool_free(go_pool *pool);                 /* stops and joins; nobody may be in wait or pull */
 int go_pool_play(go_pool *pool, const go_job *job);
 /* Replays `block` (copied) against what the job would play: whole, stopping at the first mismatch. */
 int go_pool_replay(go_pool *pool, const go_job *job, const uint8_t *block, size_t len);
@@ -257,6 +260,20 @@ int go_pool_wait(go_pool *pool, int32_t timeout_ms, go_done *done, int32_t *got)
 int go_pool_take(go_pool *pool, uint64_t id, uint8_t *block, size_t block_len, uint8_t *digests, size_t digests_len);
 void go_pool_stop(go_pool *pool);                 /* running jobs end soon with GO_ERR_STOPPED */
 int32_t go_pool_pending(const go_pool *pool);
+
+/* Positions for one network and one board size, to be evaluated outside. */
+typedef struct go_pull {
+  uint64_t ticket;
+  const go_net *net;
+  int32_t size, count;
+} go_pull;
+/* Waits for leaves; 0 in *got after timeout_ms. What waits for the same network and size comes together, as far as it fits
+ * into `planes`: `count` positions as go_eval_run takes them. Call without the GIL, from any number of threads.
+ * GO_ERR_ARGUMENT when not one position fits, or the pool evaluates by itself. */
+int go_pool_pull(go_pool *pool, int32_t timeout_ms, go_pull *pull, uint8_t *planes, size_t len, int32_t *got);
+/* The outputs of a pull, in the same order, as go_eval_run would give them: policy, value and score_mean are used. Once a
+ * ticket; GO_ERR_ARGUMENT for another ticket or count. After a stop they are taken and dropped. */
+int go_pool_push(go_pool *pool, uint64_t ticket, const go_output *outputs, int32_t count);
 
 /* ---- training rows -------------------------------------------------------------------------------------- */
 

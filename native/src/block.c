@@ -1,30 +1,29 @@
 /* Writing game blocks, and comparing one with what the search gives (docs/spec/batch.md). block_check.c reads them. */
-#include "block.h"
-
 #include <string.h>
 
-#include "play.h"
+#include "record.h"
 
 /* ---- writing -------------------------------------------------------------------------------------------- */
 
-void go_block_write(const go_job *job, const go_outcome *outcome, const uint16_t *moves, const go_record *record,
-                    uint8_t *out) {
-  const int32_t size = job->rules.rows;
+void go_block_write(const go_job *job, const go_game *game, int32_t score_half, const go_record *record, uint8_t *out) {
+  const int32_t size = job->rules.rows, total = go_game_moves(game);
   const size_t width = (size_t)size * (size_t)size + 1, n = (size_t)record->plies;
-  const int32_t total = job->opening_len + record->plies;
   memset(out, 0, GO_BLOCK_HEADER);
   go_write_u64(out + GO_BLOCK_COUNTER, job->counter);
   out[GO_BLOCK_SIZE] = (uint8_t)size;
-  out[GO_BLOCK_END] = (uint8_t)outcome->end;
-  out[GO_BLOCK_RESULT] = (uint8_t)go_result_of(outcome->score_half);
+  out[GO_BLOCK_END] = (uint8_t)go_game_end(game);
+  out[GO_BLOCK_RESULT] = (uint8_t)go_result_of(score_half);
   out[GO_BLOCK_OPENING_MOVES] = (uint8_t)job->opening_len;
   go_write_u16(out + GO_BLOCK_KOMI, (uint16_t)job->rules.komi_half);
   go_write_u16(out + GO_BLOCK_OPENING, (uint16_t)job->opening);
-  go_write_u32(out + GO_BLOCK_SCORE, (uint32_t)outcome->score_half);
+  go_write_u32(out + GO_BLOCK_SCORE, (uint32_t)score_half);
   go_write_u16(out + GO_BLOCK_MOVES, (uint16_t)total);
 
   uint8_t *at = out + GO_BLOCK_HEADER;
-  for (int32_t i = 0; i < total; i++, at += 2) go_write_u16(at, moves[i]);
+  for (int32_t i = 0, move, colour; i < total; i++, at += 2) {
+    go_game_move_at(game, i, &move, &colour);
+    go_write_u16(at, (uint16_t)move);
+  }
   for (size_t i = 0; i < n; i++) *at++ = (uint8_t)record->ply[i].kind;
   for (size_t i = 0; i < n * width; i++, at += 2) go_write_u16(at, record->visits[i]);
   for (size_t i = 0; i < n * width; i++, at += 2) go_write_u16(at, record->policy_target[i]);

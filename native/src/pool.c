@@ -1,63 +1,18 @@
-/* Threads that play and replay whole games: one queue in, one queue out, one mutex. */
-#include <pthread.h>
+/* The pool's face: jobs in, results out, leaves out and outputs back. worker.c plays. */
+#include "pool.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "exact_math.h"
-#include "play.h"
+enum { THREADS_MAX = 1024, GAMES_MAX = 1024 };
 
-enum { THREADS_MAX = 1024, CACHE_BYTES = 8 << 20 };
-
-/* A job on its way through the pool; in exactly one of the lists, or with one worker. */
-typedef struct go_task {
-  struct go_task *next;
-  go_job job;
-  uint8_t *block; /* to replay; NULL: to play */
-  size_t block_len;
-  go_played played;
-} go_task;
-
-typedef struct go_list {
-  go_task *first, **last;
-} go_list;
-
-struct go_pool {
-  pthread_mutex_t lock;
-  pthread_cond_t work, result;
-  go_list queue, finished;
-  go_task *kept;      /* returned by wait, not yet taken */
-  int32_t pending;    /* given, not yet returned by wait */
-  int32_t kernel, threads;
-  int closing;
-  atomic_int stop;
-  pthread_t thread[];
-};
-
-/* ---- tasks and lists ------------------------------------------------------------------------------------ */
-
-static void list_init(go_list *list) {
-  list->first = NULL;
-  list->last = &list->first;
-}
-
-static void list_push(go_list *list, go_task *task) {
-  task->next = NULL;
-  *list->last = task;
-  list->last = &task->next;
-}
-
-static go_task *list_pop(go_list *list) {
-  go_task *task = list->first;
-  list->first = task->next;
-  if (!list->first) list->last = &list->first;
-  return task;
-}
+/* ---- tasks ---------------------------------------------------------------------------------------------- */
 
 static void task_free(go_task *task) {
   free(task->block);
-  free(task->played.block);
-  free(task->played.digests);
+  free(task->played);
+  free(task->digests);
   free(task);
 }
 
@@ -69,106 +24,93 @@ static void chain_free(go_task *task) {
   }
 }
 
-/* ---- workers -------------------------------------------------------------------------------------------- */
-
-static void work_on(go_pool *pool, go_search *search, go_task *task) {
-  if (!search || atomic_load(&pool->stop))
-    task->played.done = (go_done){.id = task->job.id, .status = search ? GO_ERR_STOPPED : GO_ERR_MEMORY, .bad_ply = -1};
-  else if (task->block)
-    go_replay_job(search, &task->job, task->block, task->block_len, &pool->stop, &task->played);
-  else
-    go_play_job(search, &task->job, &pool->stop, &task->played);
-}
-
-static void *worker(void *argument) {
-  go_pool *pool = argument;
-  go_search *search = NULL;
-  go_fp_enter();
-  if (go_search_new(pool->kernel, CACHE_BYTES, &search) != GO_OK) search = NULL;
-  pthread_mutex_lock(&pool->lock);
-  for (;;) {
-    while (!pool->queue.first && !pool->closing) pthread_cond_wait(&pool->work, &pool->lock);
-    if (!pool->queue.first) break;
-    go_task *task = list_pop(&pool->queue);
-    pthread_mutex_unlock(&pool->lock);
-    work_on(pool, search, task);
-    pthread_mutex_lock(&pool->lock);
-    list_push(&pool->finished, task);
-    pthread_cond_signal(&pool->result);
+static go_task *task_new(const go_job *job, const uint8_t *block, size_t len) {
+  go_task *task = calloc(1, sizeof *task);
+  if (!task) return NULL;
+  task->job = *job;
+  task->block_len = len;
+  if (!block) return task;
+  task->block = malloc(len + 1); /* an empty block is a block too */
+  if (!task->block) {
+    free(task);
+    return NULL;
   }
-  pthread_mutex_unlock(&pool->lock);
-  go_search_free(search);
-  return NULL;
+  memcpy(task->block, block, len);
+  return task;
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------- */
 
-static void pool_release(go_pool *pool) {
+/* A condition whose waits end by the monotonic clock. */
+static int timed_init(pthread_cond_t *condition) {
+  pthread_condattr_t attr;
+  if (pthread_condattr_init(&attr) != 0) return GO_ERR_MEMORY;
+  const int ok = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 && pthread_cond_init(condition, &attr) == 0;
+  pthread_condattr_destroy(&attr);
+  return ok ? GO_OK : GO_ERR_MEMORY;
+}
+
+static int locks_init(go_pool *pool) {
+  if (pthread_mutex_init(&pool->lock, NULL) != 0) return GO_ERR_MEMORY;
+  if (timed_init(&pool->result) == GO_OK) {
+    if (timed_init(&pool->leaves) == GO_OK) return GO_OK;
+    pthread_cond_destroy(&pool->result);
+  }
+  pthread_mutex_destroy(&pool->lock);
+  return GO_ERR_MEMORY;
+}
+
+static void stop(go_pool *pool, int closing) {
+  pthread_mutex_lock(&pool->lock);
+  atomic_store(&pool->stop, 1);
+  pool->closing |= closing;
+  go_exchange_clear(&pool->exchange);
+  for (int32_t i = 0; i < pool->started; i++) pthread_cond_signal(&pool->worker[i].wake);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+void go_pool_stop(go_pool *pool) { stop(pool, 0); }
+
+void go_pool_free(go_pool *pool) {
+  if (!pool) return;
+  stop(pool, 1);
+  for (int32_t i = 0; i < pool->started; i++) go_worker_end(pool->worker + i);
+  chain_free(pool->queue.first);
+  chain_free(pool->finished.first);
+  chain_free(pool->kept);
+  go_exchange_free(&pool->exchange);
+  pthread_cond_destroy(&pool->leaves);
   pthread_cond_destroy(&pool->result);
-  pthread_cond_destroy(&pool->work);
   pthread_mutex_destroy(&pool->lock);
   free(pool);
 }
 
-static int pool_init(go_pool *pool) {
-  pthread_condattr_t attr;
-  if (pthread_mutex_init(&pool->lock, NULL) != 0) return GO_ERR_MEMORY;
-  int ok = pthread_condattr_init(&attr) == 0;
-  if (ok) {
-    ok = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 && pthread_cond_init(&pool->result, &attr) == 0;
-    pthread_condattr_destroy(&attr);
-  }
-  if (ok && pthread_cond_init(&pool->work, NULL) != 0) {
-    pthread_cond_destroy(&pool->result);
-    ok = 0;
-  }
-  if (!ok) pthread_mutex_destroy(&pool->lock);
-  return ok ? GO_OK : GO_ERR_MEMORY;
-}
-
-static void join_all(go_pool *pool) {
-  pthread_mutex_lock(&pool->lock);
-  atomic_store(&pool->stop, 1);
-  pool->closing = 1;
-  pthread_cond_broadcast(&pool->work);
-  pthread_mutex_unlock(&pool->lock);
-  for (int32_t i = 0; i < pool->threads; i++) pthread_join(pool->thread[i], NULL);
-}
-
-int go_pool_new(int32_t threads, int32_t kernel, go_pool **out) {
-  if (!out || threads < 1 || threads > THREADS_MAX) return GO_ERR_ARGUMENT;
-  if (kernel != GO_KERNEL_BEST && !go_kernel_available(kernel)) return GO_ERR_KERNEL;
-  go_pool *pool = calloc(1, sizeof *pool + (size_t)threads * sizeof(pthread_t));
+int go_pool_new(int32_t threads, int32_t games, int32_t kernel, go_pool **out) {
+  if (!out || threads < 1 || threads > THREADS_MAX || games < 1 || games > GAMES_MAX) return GO_ERR_ARGUMENT;
+  if (kernel != GO_KERNEL_OUTSIDE && kernel != GO_KERNEL_BEST && !go_kernel_available(kernel)) return GO_ERR_KERNEL;
+  go_pool *pool = calloc(1, sizeof *pool + (size_t)threads * sizeof *pool->worker);
   if (!pool) return GO_ERR_MEMORY;
-  if (pool_init(pool) != GO_OK) {
+  if (locks_init(pool) != GO_OK) {
     free(pool);
     return GO_ERR_MEMORY;
   }
+  pool->threads = threads;
+  pool->games = games;
   pool->kernel = kernel;
-  list_init(&pool->queue);
-  list_init(&pool->finished);
-  while (pool->threads < threads) {
-    if (pthread_create(&pool->thread[pool->threads], NULL, worker, pool) != 0) {
-      join_all(pool);
-      pool_release(pool);
-      return GO_ERR_MEMORY;
+  pool->queue.last = &pool->queue.first;
+  pool->finished.last = &pool->finished.first;
+  go_exchange_init(&pool->exchange);
+  while (pool->started < threads) {
+    const int status = go_worker_start(pool->worker + pool->started, pool);
+    if (status != GO_OK) {
+      go_pool_free(pool);
+      return status;
     }
-    pool->threads++;
+    pool->started++;
   }
   *out = pool;
   return GO_OK;
 }
-
-void go_pool_free(go_pool *pool) {
-  if (!pool) return;
-  join_all(pool);
-  chain_free(pool->queue.first);
-  chain_free(pool->finished.first);
-  chain_free(pool->kept);
-  pool_release(pool);
-}
-
-void go_pool_stop(go_pool *pool) { atomic_store(&pool->stop, 1); }
 
 int32_t go_pool_pending(const go_pool *pool) {
   go_pool *locked = (go_pool *)pool;
@@ -185,22 +127,13 @@ static int submit(go_pool *pool, const go_job *job, const uint8_t *block, size_t
   const int status = go_job_check(job);
   if (status != GO_OK) return status;
   if (atomic_load(&pool->stop)) return GO_ERR_STOPPED;
-  go_task *task = calloc(1, sizeof *task);
+  go_task *task = task_new(job, block, len);
   if (!task) return GO_ERR_MEMORY;
-  task->job = *job;
-  if (block) {
-    task->block = malloc(len + 1); /* an empty block is a block too */
-    if (!task->block) {
-      free(task);
-      return GO_ERR_MEMORY;
-    }
-    memcpy(task->block, block, len);
-    task->block_len = len;
-  }
   pthread_mutex_lock(&pool->lock);
-  list_push(&pool->queue, task);
+  go_list_push(&pool->queue, task);
+  atomic_fetch_add(&pool->queued, 1);
   pool->pending++;
-  pthread_cond_signal(&pool->work);
+  go_worker_wake(pool);
   pthread_mutex_unlock(&pool->lock);
   return GO_OK;
 }
@@ -233,11 +166,11 @@ int go_pool_wait(go_pool *pool, int32_t timeout_ms, go_done *done, int32_t *got)
   int late = 0;
   while (!pool->finished.first && !late) late = pthread_cond_timedwait(&pool->result, &pool->lock, &deadline) != 0;
   if (pool->finished.first) {
-    go_task *task = list_pop(&pool->finished);
-    *done = task->played.done;
+    go_task *task = go_list_pop(&pool->finished);
+    *done = task->done;
     *got = 1;
     pool->pending--;
-    if (task->played.block || task->played.digests) {
+    if (task->played || task->digests) {
       task->next = pool->kept;
       pool->kept = task;
     } else {
@@ -254,18 +187,39 @@ int go_pool_take(go_pool *pool, uint64_t id, uint8_t *block, size_t block_len, u
   go_task **link = &pool->kept;
   while (*link && (*link)->job.id != id) link = &(*link)->next;
   go_task *task = *link;
-  int status = GO_ERR_ARGUMENT;
-  if (task) {
-    const go_done *done = &task->played.done;
-    if ((!block || block_len == done->block_len) && (!digests || digests_len == 32 * (size_t)done->plies)) {
-      *link = task->next;
-      status = GO_OK;
-    }
-  }
+  const int fits = task && (!block || block_len == task->done.block_len) &&
+                   (!digests || digests_len == 32 * (size_t)task->done.plies);
+  if (fits) *link = task->next;
   pthread_mutex_unlock(&pool->lock);
-  if (status != GO_OK) return status;
-  if (block && block_len) memcpy(block, task->played.block, block_len);
-  if (digests && digests_len) memcpy(digests, task->played.digests, digests_len);
+  if (!fits) return GO_ERR_ARGUMENT;
+  if (block && block_len) memcpy(block, task->played, block_len);
+  if (digests && digests_len) memcpy(digests, task->digests, digests_len);
   task_free(task);
   return GO_OK;
+}
+
+/* ---- evaluation outside --------------------------------------------------------------------------------- */
+
+int go_pool_pull(go_pool *pool, int32_t timeout_ms, go_pull *pull, uint8_t *planes, size_t len, int32_t *got) {
+  if (!pool || !pull || !planes || !got || timeout_ms < 0 || pool->kernel != GO_KERNEL_OUTSIDE) return GO_ERR_ARGUMENT;
+  const struct timespec deadline = deadline_after(timeout_ms);
+  *got = 0;
+  pthread_mutex_lock(&pool->lock);
+  int late = 0, status = GO_OK;
+  while (!pool->exchange.first && !late) late = pthread_cond_timedwait(&pool->leaves, &pool->lock, &deadline) != 0;
+  if (pool->exchange.first) {
+    status = go_exchange_pull(&pool->exchange, pull, planes, len);
+    *got = status == GO_OK;
+    if (pool->exchange.first) pthread_cond_signal(&pool->leaves); /* for whoever else pulls */
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}
+
+int go_pool_push(go_pool *pool, uint64_t ticket, const go_output *outputs, int32_t count) {
+  if (!pool || !outputs) return GO_ERR_ARGUMENT;
+  pthread_mutex_lock(&pool->lock);
+  const int status = go_exchange_push(&pool->exchange, ticket, outputs, count);
+  pthread_mutex_unlock(&pool->lock);
+  return status;
 }

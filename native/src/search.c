@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "exact_math.h"
+#include "leaf.h"
 #include "random.h"
 
 static const double MICRO = 1e6;
@@ -11,21 +12,13 @@ enum { VISITS_MAX = 65535, PLIES_MAX = GO_MAX_MOVES };
 
 /* ---- life ----------------------------------------------------------------------------------------------- */
 
-int go_search_new(int32_t kernel, size_t cache_bytes, go_search **out) {
-  go_search *search = calloc(1, sizeof *search);
-  if (!search) return GO_ERR_MEMORY;
-  const int status = go_leaf_new(kernel, cache_bytes, &search->evaluator);
-  if (status != GO_OK) {
-    free(search);
-    return status;
-  }
-  *out = search;
-  return GO_OK;
+int go_search_new(go_search **out) {
+  *out = calloc(1, sizeof **out);
+  return *out ? GO_OK : GO_ERR_MEMORY;
 }
 
 void go_search_free(go_search *search) {
   if (!search) return;
-  go_leaf_free(search->evaluator);
   go_game_free(search->game);
   free(search->node);
   free(search->edge_prior);
@@ -183,6 +176,7 @@ int go_search_advance(go_search *search, const atomic_int *stop, const go_game *
   int status = GO_OK;
   *leaf = NULL;
   if (search->leaf != GO_NO_NODE) return GO_ERR_ARGUMENT;
+  if (stop && atomic_load_explicit(stop, memory_order_relaxed)) return GO_ERR_STOPPED;
   if (search->nodes == 0) status = arrive(search, go_tree_add(search, GO_NO_NODE, 0xffff, 1.0));
   while (status == GO_OK && search->leaf == GO_NO_NODE && search->node->visits < (uint32_t)search->tuning.visits) {
     if (stop && atomic_load_explicit(stop, memory_order_relaxed)) return GO_ERR_STOPPED;
@@ -212,30 +206,41 @@ int go_search_finish(go_search *search, go_ply *out) {
   return go_search_trace(search, search->player->release, search->ids, (uint32_t)game->moves, out->digest);
 }
 
-int go_search_run(go_search *search, const go_player *player, const go_search_config *config, const go_search_ids *ids,
-                  const go_game *game, const atomic_int *stop, go_ply *out) {
-  const go_game *leaf;
-  go_answer answer;
-  int status = go_search_begin(search, player, config, ids, game);
-  while (status == GO_OK) {
-    status = go_search_advance(search, stop, &leaf);
-    if (status == GO_OK && !leaf) return go_search_finish(search, out);
-    if (status == GO_OK) status = go_leaf_run(search->evaluator, player->net, leaf, &answer);
-    if (status == GO_OK) status = go_search_answer(search, &answer);
+/* Searches the ply, each leaf by itself; `eval` is the player's network's. */
+static int run(go_search *search, go_eval *eval, go_ply *out) {
+  const go_search_ids *ids = search->ids;
+  go_leaf leaf;
+  go_output output;
+  for (;;) {
+    const go_game *position;
+    int status = go_search_advance(search, NULL, &position);
+    if (status == GO_OK && !position) return go_search_finish(search, out);
+    if (status == GO_OK) status = go_leaf_set(&leaf, position, search->player->net, ids->game_seed, 0);
+    if (status != GO_OK) return status;
+    if (search->config->symmetry) go_leaf_turn(&leaf);
+    status = go_eval_run(eval, leaf.size, leaf.size, 1, go_leaf_planes(&leaf),
+                         GO_FEATURE_PLANES * go_leaf_points(&leaf), &output);
+    if (status != GO_OK) return status;
+    const go_answer answer = go_leaf_answer(&leaf, &output);
+    status = go_search_answer(search, &answer);
+    if (status != GO_OK) return status;
   }
-  return status;
 }
 
 int go_search_ply(const go_player *player, int32_t kernel, const go_search_config *config, const go_search_ids *ids,
                   const go_game *game, go_ply *out) {
   if (!player || !config || !ids || !game || !out) return GO_ERR_ARGUMENT;
+  if (kernel != GO_KERNEL_BEST && !go_kernel_available(kernel)) return GO_ERR_KERNEL;
   go_search *search;
-  int status = go_search_new(kernel, 0, &search);
+  go_eval *eval = NULL;
+  int status = go_search_new(&search);
   if (status != GO_OK) return status;
   const go_fp_mode before = go_fp_enter();
-  status = go_leaf_begin(search->evaluator, player->net, NULL, ids->game_seed, config->symmetry);
-  if (status == GO_OK) status = go_search_run(search, player, config, ids, game, NULL, out);
+  if (player->net) status = go_eval_new(player->net, kernel, &eval);
+  if (status == GO_OK) status = go_search_begin(search, player, config, ids, game);
+  if (status == GO_OK) status = run(search, eval, out);
   go_fp_leave(before);
+  go_eval_free(eval);
   go_search_free(search);
   return status;
 }

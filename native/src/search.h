@@ -6,8 +6,7 @@
  * move and the policy target off it, trace.c digests it. */
 #include <stdatomic.h>
 
-#include "game.h"
-#include "leaf.h"
+#include "cache.h"
 
 enum { GO_NO_NODE = 0xffffffff, GO_MICRO = 1000000 };
 
@@ -51,7 +50,6 @@ typedef struct go_tuning {
 } go_tuning;
 
 typedef struct go_search {
-  go_leaf *evaluator;
   go_node *node;
   uint32_t nodes, node_capacity;
   double *edge_prior;  /* -1 once visited */
@@ -73,7 +71,7 @@ typedef struct go_search {
 
 /* ---- search.c ------------------------------------------------------------------------------------------- */
 
-int go_search_new(int32_t kernel, size_t cache_bytes, go_search **out);
+int go_search_new(go_search **out);
 void go_search_free(go_search *search);
 /* GO_OK if every number lies in its range and the root is one that is there. */
 int go_search_config_check(const go_search_config *config);
@@ -81,16 +79,12 @@ int go_search_config_check(const go_search_config *config);
 int go_search_begin(go_search *search, const go_player *player, const go_search_config *config,
                     const go_search_ids *ids, const go_game *game);
 /* Goes on to the next position that the player's network has to evaluate, in *leaf until the answer; NULL: the ply has
- * its visits. GO_ERR_STOPPED once *stop (or NULL) is not 0. */
+ * its visits. GO_ERR_STOPPED when *stop (or NULL) is not 0. */
 int go_search_advance(go_search *search, const atomic_int *stop, const go_game **leaf);
 /* What the network says of that position; one call for each. */
 int go_search_answer(go_search *search, const go_answer *answer);
 /* The record of a ply that has its visits. */
 int go_search_finish(go_search *search, go_ply *out);
-/* One ply at once; go_leaf_begin was called for this game with the player's network. GO_ERR_STOPPED once *stop (or NULL)
- * is not 0. */
-int go_search_run(go_search *search, const go_player *player, const go_search_config *config, const go_search_ids *ids,
-                  const go_game *game, const atomic_int *stop, go_ply *out);
 
 /* ---- tree.c --------------------------------------------------------------------------------------------- */
 

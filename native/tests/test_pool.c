@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/play.h"
+#include "../src/seat.h"
 #include "check.h"
 
 enum { JOBS = 6 };
@@ -61,7 +61,7 @@ typedef struct go_game_bytes {
 
 static void play_all(int32_t threads, int reversed, const go_net *net, go_game_bytes games[JOBS]) {
   go_pool *pool;
-  CHECK(go_pool_new(threads, GO_KERNEL_BEST, &pool) == GO_OK);
+  CHECK(go_pool_new(threads, 1, GO_KERNEL_BEST, &pool) == GO_OK);
   for (int i = 0; i < JOBS; i++) {
     const go_job job = job_of((uint64_t)(reversed ? JOBS - 1 - i : i), net);
     CHECK(go_pool_play(pool, &job) == GO_OK);
@@ -130,7 +130,7 @@ static void test_replay(const go_net *net) {
   go_pool *pool;
   go_block block;
   const go_job job = job_of(4, net);
-  CHECK(go_pool_new(2, GO_KERNEL_SCALAR, &pool) == GO_OK);
+  CHECK(go_pool_new(2, 1, GO_KERNEL_SCALAR, &pool) == GO_OK);
   CHECK(go_pool_play(pool, &job) == GO_OK);
   uint8_t *data, *digests, *again;
   const go_done done = finish(pool, &data, &digests);
@@ -179,7 +179,7 @@ static void test_two_networks(const go_net *one, const go_net *two) {
   go_job job = job_of(5, one), alike = job_of(5, one);
   job.white = (go_player){two, {2}};
   job.id = 1;
-  CHECK(go_pool_new(1, GO_KERNEL_BEST, &pool) == GO_OK);
+  CHECK(go_pool_new(1, 1, GO_KERNEL_BEST, &pool) == GO_OK);
   CHECK(go_pool_play(pool, &job) == GO_OK);
   CHECK(go_pool_play(pool, &alike) == GO_OK);
   uint8_t *a, *b, *da, *db;
@@ -200,9 +200,9 @@ static void test_two_networks(const go_net *one, const go_net *two) {
 
 static void test_refusals(void) {
   go_pool *pool;
-  CHECK(go_pool_new(0, GO_KERNEL_SCALAR, &pool) == GO_ERR_ARGUMENT);
-  CHECK(go_pool_new(1, 99, &pool) == GO_ERR_KERNEL);
-  CHECK(go_pool_new(1, GO_KERNEL_SCALAR, &pool) == GO_OK);
+  CHECK(go_pool_new(0, 1, GO_KERNEL_SCALAR, &pool) == GO_ERR_ARGUMENT);
+  CHECK(go_pool_new(1, 1, 99, &pool) == GO_ERR_KERNEL);
+  CHECK(go_pool_new(1, 1, GO_KERNEL_SCALAR, &pool) == GO_OK);
   go_job job = job_of(0, NULL);
   job.rules.cols = 9;
   CHECK(go_pool_play(pool, &job) == GO_ERR_ARGUMENT);
@@ -229,7 +229,7 @@ static void test_stop(void) {
   go_pool *pool;
   go_job job = job_of(0, NULL);
   job.config.visits_full = job.config.visits_fast = 60000;
-  CHECK(go_pool_new(2, GO_KERNEL_SCALAR, &pool) == GO_OK);
+  CHECK(go_pool_new(2, 1, GO_KERNEL_SCALAR, &pool) == GO_OK);
   for (int i = 0; i < 4; i++) {
     job.id = (uint64_t)i;
     CHECK(go_pool_play(pool, &job) == GO_OK);
@@ -244,7 +244,7 @@ static void test_stop(void) {
   }
   go_pool_free(pool);
 
-  CHECK(go_pool_new(2, GO_KERNEL_SCALAR, &pool) == GO_OK); /* freed with work queued, running and not taken */
+  CHECK(go_pool_new(2, 1, GO_KERNEL_SCALAR, &pool) == GO_OK); /* freed with work queued, running and not taken */
   CHECK(go_pool_play(pool, &(go_job){0}) == GO_ERR_ARGUMENT);
   for (int i = 0; i < 4; i++) CHECK(go_pool_play(pool, &job) == GO_OK);
   go_pool_free(pool);

@@ -286,46 +286,7 @@ static void test_config(void) {
   go_game_free(game);
 }
 
-/* ---- network -------------------------------------------------------------------------------------------- */
-
-/* With and without cache, and with a cache that holds one entry, a game's searches are the same. */
-static void test_cache(go_search_config config) {
-  const uint8_t digest[32] = {4};
-  size_t len = 0;
-  char why[128];
-  go_net *net;
-  go_net_first(digest, 1, 16, NULL, &len);
-  uint8_t *file = malloc(len);
-  CHECK(go_net_first(digest, 1, 16, file, &len) == GO_OK);
-  CHECK(go_net_load(file, len, &net, why, sizeof why) == GO_OK);
-  const go_rules rules = {.rows = 7, .cols = 7, .ko = GO_KO_SIMPLE, .komi_half = 15, .move_cap = 147};
-  const go_player player = {net, {1}};
-  const go_search_ids ids = ids_of(8);
-  const size_t sizes[3] = {0, 1500, 8 << 20};
-  uint8_t digests[3][6][32];
-  int64_t evaluations[3];
-  for (int s = 0; s < 3; s++) {
-    go_search *search;
-    go_game *game;
-    go_ply ply;
-    CHECK(go_search_new(GO_KERNEL_BEST, sizes[s], &search) == GO_OK);
-    CHECK(go_game_new(&rules, &game) == GO_OK);
-    CHECK(go_leaf_begin(search->evaluator, net, net, ids.game_seed, 1) == GO_OK);
-    for (int i = 0; i < 6; i++) {
-      CHECK(go_search_run(search, &player, &config, &ids, game, NULL, &ply) == GO_OK);
-      memcpy(digests[s][i], ply.digest, 32);
-      CHECK(go_game_play(game, ply.move, GO_EMPTY) == GO_OK);
-    }
-    evaluations[s] = go_leaf_evaluations(search->evaluator);
-    go_game_free(game);
-    go_search_free(search);
-  }
-  CHECK(memcmp(digests[0], digests[1], sizeof digests[0]) == 0);
-  CHECK(memcmp(digests[0], digests[2], sizeof digests[0]) == 0);
-  CHECK(evaluations[2] < evaluations[0] && evaluations[1] <= evaluations[0]);
-  go_net_free(net);
-  free(file);
-}
+/* ---- self-test ------------------------------------------------------------------------------------------ */
 
 static void test_selftest(void) {
   uint8_t digest[32];
@@ -351,8 +312,6 @@ int main(void) {
   test_kind();
   test_pruning();
   test_config();
-  test_cache(noisy());
-  test_cache(gumbel());
   test_selftest();
   return CHECK_RESULT;
 }
