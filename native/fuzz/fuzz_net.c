@@ -1,10 +1,8 @@
 /* Network files from anywhere. The first byte tells whether the digest is made right, so that mutations reach the
  * numbers, and which board is evaluated; the rest claims to be a network file. What loads must evaluate without
  * overflow and alike in every kernel. */
+#include "../tests/random_net.h"
 #include "fuzz.h"
-#include "go_engine.h"
-
-#include <string.h>
 
 enum { RESEAL = 1, DIGEST = 32, SIDE_MAX = 5 };
 
@@ -50,12 +48,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
 size_t go_fuzz_seed(uint32_t index, uint8_t *data, size_t capacity) {
   static const struct {
     uint8_t choice;
-    int32_t blocks, channels;
-  } seeds[] = {{RESEAL | 4, 1, 16}, {RESEAL | 2, 2, 16}, {RESEAL | 8, 1, 32}, {4, 1, 16}};
+    int32_t blocks, channels, kind; /* 0: a first network, 1: random numbers, 2: extreme ones */
+  } seeds[] = {{RESEAL | 4, 1, 16, 0}, {RESEAL | 2, 2, 16, 0}, {RESEAL | 8, 1, 32, 0}, {4, 1, 16, 0},
+               {RESEAL | 4, 2, 16, 1}, {RESEAL | 6, 1, 48, 1}, {RESEAL | 4, 2, 16, 2}, {RESEAL | 8, 1, 32, 2}};
   if (index >= sizeof seeds / sizeof *seeds) return 0;
   const uint8_t digest[32] = {(uint8_t)index};
   size_t len = capacity - 1;
   data[0] = seeds[index].choice;
-  FUZZ_REQUIRE(go_net_first(digest, seeds[index].blocks, seeds[index].channels, data + 1, &len) == GO_OK);
+  if (seeds[index].kind == 0) {
+    FUZZ_REQUIRE(go_net_first(digest, seeds[index].blocks, seeds[index].channels, data + 1, &len) == GO_OK);
+    return len + 1;
+  }
+  uint8_t *file = random_net_file(index, seeds[index].blocks, seeds[index].channels, seeds[index].kind == 2, &len);
+  FUZZ_REQUIRE(len < capacity);
+  memcpy(data + 1, file, len);
+  free(file);
   return len + 1;
 }

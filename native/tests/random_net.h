@@ -3,6 +3,7 @@
 /* Random numbers for tests, and networks whose numbers are anywhere that a loader allows (docs/spec/network.md, "File"). */
 #include "../src/net.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
