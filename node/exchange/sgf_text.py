@@ -22,9 +22,10 @@ _TOKEN = re.compile(rb"\s*+(?:\[[^\\\]]*+(?:\\.[^\\\]]*+)*+\]|[A-Za-z]{1,64}+|[;
 _CHARSET = re.compile(rb"(?<![A-Za-z])[a-z]*+C[a-z]*+A[a-z]*+\s*+\[\s*+([A-Za-z0-9_.:+-]{0,40})\s*+\]")
 
 _DECODERS: Final = {
-    **{name: name for name in ("utf-8", "ascii", "gbk", "gb18030", "big5", "big5hkscs", "cp932", "cp949", "euc_jp")},
+    **{name: name for name in ("utf-8", "gbk", "gb18030", "big5", "big5hkscs", "cp932", "cp949", "euc_jp")},
     **{name: name for name in ("koi8-r", "koi8-u", *(f"cp{number}" for number in range(1250, 1259)))},
     **{f"iso8859-{part}": f"iso8859-{part}" for part in range(1, 17) if part != 12},
+    "ascii": "utf-8",
     "gb2312": "gb18030",
     "shift_jis": "cp932",
     "euc_kr": "cp949",

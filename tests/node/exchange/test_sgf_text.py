@@ -13,6 +13,7 @@ from node.exchange.sgf_text import decode_sgf, verify_limits
     [
         ("UTF-8", "utf-8"),
         ("utf8", "utf-8"),
+        ("US-ASCII", "utf-8"),
         ("ISO-8859-2", "iso8859-2"),
         ("windows-1251", "cp1251"),
         ("GBK", "gbk"),
