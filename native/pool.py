@@ -83,9 +83,9 @@ class Done:
     `status` is GO_OK (0); or GO_ERR_MISMATCH for a replay that differs at absolute ply `bad_ply`, or outside the plies
     (counter, size, komi, opening, end, result, score) when that is -2; GO_ERR_FORMAT for a replay of bytes that are no
     block; GO_ERR_STOPPED; or why the job could not be played. `plies` searched, `visits` and network `evaluations`
-    done. What the thread's cache still holds of a game is not evaluated again, so evaluations (and nothing else) may grow
-    when many games with long searches share a cache. `block` is the played game's, b"" for a replay; `digests` are the D
-    of the searched plies, up to and with the first mismatch.
+    done, those of a ply that was stopped included. What the thread's cache still holds of a game is not evaluated again,
+    so evaluations (and nothing else) may grow when many games with long searches share a cache. `block` is the played
+    game's, b"" for a replay; `digests` are the D of the searched plies, up to and with the first mismatch.
     """
 
     id: int

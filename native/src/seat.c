@@ -111,6 +111,7 @@ static int conclude(const go_seat *seat) {
 static void leave(go_seat *seat, int status) {
   go_task *task = seat->task;
   task->done.status = status;
+  if (status == GO_ERR_STOPPED && seat->search->nodes > 0) task->done.visits += seat->search->node[0].visits;
   if (status != GO_ERR_MISMATCH && status != GO_ERR_FORMAT) task->done.bad_ply = BAD_NONE;
   task->done.plies = seat->record.plies;
   task->digests = seat->record.digests;
