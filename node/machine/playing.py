@@ -72,7 +72,7 @@ def play_for(kernel: Kernel, threads: int, games: int, job_of: Callable[[int], J
     """Plays games from number 0 on for so long, every place in flight taken all the time, then stops them."""
     dones: list[Done] = []
     places = threads * games
-    with Pool(threads, kernel) as pool:
+    with Pool(threads, kernel, games) as pool:
         clocks = time.process_time(), time.perf_counter()
         for number in range(2 * places):
             pool.play(job_of(number))

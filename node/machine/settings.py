@@ -15,7 +15,7 @@ from node.machine.playing import play_for, self_play_games
 
 Say = Callable[[str], None]
 
-GAMES = (1,)
+GAMES = (1, 2, 4, 8)
 """Games in flight that are tried, upwards."""
 
 ROUNDS = 3
