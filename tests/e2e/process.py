@@ -147,8 +147,8 @@ def events(home: Path) -> list[dict[str, Any]]:
 
 
 def process_id(home: Path) -> int:
-    """The process that runs in `home`, or ran there last."""
-    return int((home / "lock").read_text(encoding="ascii"))
+    """The process that runs in `home`, or ran there last; 0, which nobody is, while one takes the lock."""
+    return int((home / "lock").read_text(encoding="ascii") or 0)
 
 
 def child_of(parent: int, word: str) -> int | None:

@@ -1,7 +1,7 @@
 """One run whose processes are killed and interrupted again and again: it goes on, and nothing finished is lost.
 
-`gonode local` is interrupted and killed; in between each role and the trainer are killed with SIGKILL at moments of their
-work. The tests look at what is left.
+`gonode local` is interrupted and killed; in between each role, engines and the trainer are killed with SIGKILL at moments of
+their work. The tests look at what is left.
 """
 
 from dataclasses import dataclass, field
@@ -87,6 +87,11 @@ class Story:
         kill(trainer)
         self.killed.append("trainer")
 
+    def kill_engine(self, name: str) -> None:
+        """SIGKILL for a node's engine, and waits until the node has started another."""
+        kill(wait_for(lambda: child_of(process_id(self.home(name)), "native.serve"), f"an engine of {name}"))
+        self.wait(name, "engine")
+
     def kill_supervisor(self, command: Running) -> None:
         """SIGKILL for `gonode local`, and waits until its nodes have seen that and ended."""
         self.note()
@@ -120,10 +125,12 @@ def tell(told: Story, folder: Path) -> None:
         told.interrupt(command)
     with running(folder / "second", *local(told.directory)) as command:
         told.wait("contributor-1", "game")
+        told.kill_engine("contributor-1")
         told.kill("contributor-1")
         told.wait("contributor-2", "logged", kind="batch")
         told.kill("coordinator")
         told.wait("verifier", "verdict")
+        told.kill_engine("verifier")
         told.kill("verifier")
         told.wait("coordinator", "window")
         told.kill_trainer()
