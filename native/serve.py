@@ -81,7 +81,7 @@ def main() -> None:
         kernel = Kernel.parse(given.kernel)
         if kernel == Kernel.BEST:
             kernel = Kernel.best()
-        pool = Pool(given.threads, kernel)
+        pool = Pool(given.threads, kernel, given.games)
     except EngineError as error:
         refuse(str(error))
     with pool:

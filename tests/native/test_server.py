@@ -86,8 +86,8 @@ def test_a_conversation() -> None:
     mine = job(5)
     expected = played(mine)
     other = Network.load(Network.first(bytes([1]) * 32, 1, 16))
-    with engine("--kernel", "scalar", "--threads", "2", "--nice", "1") as it:
-        assert it.hear() == Ready(1, "scalar", 2, 1)
+    with engine("--kernel", "scalar", "--threads", "2", "--games", "4", "--nice", "1") as it:
+        assert it.hear() == Ready(1, "scalar", 2, 4)
         it.say(AskCanary(0), LoadNetwork(NET.digest, NET.file), Play(PipeJob.of(mine)))
         assert it.hear() == CanaryAnswer(0, True, "")
         assert it.hear() == Finished(expected)

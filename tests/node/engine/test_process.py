@@ -45,10 +45,10 @@ def settings(threads: int = 1, games: int = 1) -> EngineSettings:
 
 @asynccontextmanager
 async def engine_of(
-    folder: Path, command: list[str] | None = None, told: Told | None = None, threads: int = 1
+    folder: Path, command: list[str] | None = None, told: Told | None = None, threads: int = 1, games: int = 1
 ) -> AsyncIterator[EngineProcess]:
     with trio.fail_after(WITHIN_S):
-        async with open_engine(settings(threads), told or Told(), folder / "fault", command) as engine:
+        async with open_engine(settings(threads, games), told or Told(), folder / "fault", command) as engine:
             yield engine
 
 
@@ -81,7 +81,7 @@ async def test_the_same_games_as_in_this_process(tmp_path: Path) -> None:
     nets = [network(number) for number in range(7)]
     jobs = [job(at, nets[at % 7], nets[(at * 3) % 7]) for at in range(20)] + [job(50), job(51)]
     expected = played(jobs, Kernel.SCALAR)
-    async with engine_of(tmp_path, threads=2) as engine:
+    async with engine_of(tmp_path, threads=2, games=3) as engine:
         assert await play_all(engine, jobs) == expected
         block = expected[3].block
         assert (await engine.replay(jobs[3], block)).is_ok
@@ -93,7 +93,7 @@ async def test_the_same_games_as_in_this_process(tmp_path: Path) -> None:
             "device": "cpu",
             "kernel": Kernel.best().encode(),
             "threads": 2,
-            "games": 1,
+            "games": 3,
             "restarts": 0,
             "canaries": 2,
         }
