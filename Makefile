@@ -12,13 +12,14 @@ C_SOURCES := CMakeLists.txt $(wildcard native/include/*.h native/src/*.c native/
 C_TESTS := $(wildcard native/tests/*.c native/tests/*.h)
 PACKAGES := node protocol native trainer verification
 
-.PHONY: demo test check bench fuzz soak help clean prerequisites pytest ctest portable arm
+.PHONY: demo test check bench fuzz soak help clean prerequisites pytest ctest tsan portable arm
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
 help:
 	@echo "make demo                run a whole network on this machine for eight minutes, or up to twelve until two releases passed their gates; then audit it"
-	@echo "make test                build and run all tests (Python, C under the sanitizers, portable, arm)"
+	@echo "make test                build and run all tests (Python, C under the sanitizers, tsan, portable, arm)"
+	@echo "make tsan                run the C tests of search and pool under ThreadSanitizer"
 	@echo "make portable            compare the engine's results between compilers and flags"
 	@echo "make arm                 build the C tests for 64-bit ARM and run them under qemu"
 	@echo "make check               format, lint, types, import rules, links of the documentation"
@@ -30,13 +31,17 @@ help:
 demo: $(VENV)/.built
 	$(VENV)/bin/gonode local --run runs/demo.toml --dir demo --at-least-minutes 8
 
-test: pytest ctest portable arm
+test: pytest ctest tsan portable arm
 
 pytest: $(VENV)/.dev $(VENV)/.built
 	$(PY) -m pytest
 
 ctest: build/asan/.built
 	$(VENV)/bin/ctest --test-dir build/asan --output-on-failure
+
+# The parts that threads share.
+tsan: build/tsan/.built
+	$(VENV)/bin/ctest --test-dir build/tsan --output-on-failure -R '^(search|seat|pool|outside)$$'
 
 # The same bits from each compiler here: test_exact compares with digests that it knows. One of them takes all inputs.
 PORTABLE := $(foreach name,gcc-native gcc-O0 clang-O2,$(if $(shell command -v $(firstword $(subst -, ,$(name)))),$(name)))
@@ -143,12 +148,12 @@ $(VENV)/.built: $(VENV)/.train $(VENV)/.modules $(C_SOURCES)
 	@CC="$(CC)" $(PIP) install --no-build-isolation --no-deps --editable .
 	@touch $@
 
-# --- Builds of the C parts alone, with AddressSanitizer and UndefinedBehaviorSanitizer.
+# --- Builds of the C parts alone, with AddressSanitizer and UndefinedBehaviorSanitizer, or ThreadSanitizer.
 
 build/%/.built: $(VENV)/.base $(C_SOURCES) $(C_TESTS) $(wildcard native/fuzz/*)
 	@echo "Building build/$*"
 	@$(VENV)/bin/cmake -S . -B build/$* -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ninja \
-	  -DCMAKE_C_COMPILER="$(CC)" -DCMAKE_BUILD_TYPE=Debug -DGO_SANITIZE=ON -DGO_FUZZ=$(if $(filter fuzz,$*),ON,OFF) >build/$*.log \
+	  -DCMAKE_C_COMPILER="$(CC)" -DCMAKE_BUILD_TYPE=Debug -DGO_SANITIZE=$(if $(filter tsan,$*),thread,ON) -DGO_FUZZ=$(if $(filter fuzz,$*),ON,OFF) >build/$*.log \
 	  || { cat build/$*.log; exit 1; }
 	@$(VENV)/bin/ninja -C build/$* --quiet
 	@touch $@

@@ -13,14 +13,19 @@ typedef struct go_entry {
   int32_t value, score_mean;
 } go_entry;
 
-struct go_cache {
-  size_t bytes, key_bytes, logits; /* room of an entry for the largest board */
-  int32_t size;                    /* of that board; 0: none yet */
-  uint32_t clock;
-  size_t sets; /* a power of two, or 0: no memory */
+/* The entries for one board size. */
+typedef struct go_table {
+  size_t key_bytes, logits;
+  size_t sets; /* a power of two; 0: not made yet, or no memory */
   go_entry *entry;
   uint8_t *key;
   int32_t *policy;
+} go_table;
+
+struct go_cache {
+  size_t bytes; /* of a table */
+  uint32_t clock;
+  go_table table[GO_MAX_SIDE + 1];
 };
 
 /* ---- keys ----------------------------------------------------------------------------------------------- */
@@ -59,12 +64,13 @@ static int pack_plane(const uint8_t *plane, size_t points, uint8_t *out) {
   return other == 0;
 }
 
-void go_key_set(go_key *key, uint64_t game, const go_net *net, const uint8_t *planes, size_t points) {
-  const size_t each = 1 + (points + 7) / 8;
+void go_key_set(go_key *key, uint64_t game, const go_net *net, const uint8_t *planes, int32_t size) {
+  const size_t points = (size_t)size * (size_t)size, each = 1 + (points + 7) / 8;
   int whole = 1;
   for (size_t i = 0; i < GO_FEATURE_PLANES; i++)
     whole &= pack_plane(planes + i * points, points, key->bytes + i * each);
-  key->len = whole ? GO_FEATURE_PLANES * each : 0;
+  key->size = whole ? size : 0;
+  key->len = GO_FEATURE_PLANES * each;
   key->game = game;
   key->net = net;
   key->hash = spread(0x9e3779b97f4a7c15u ^ game, key->bytes, key->len);
@@ -80,65 +86,68 @@ int go_cache_new(size_t bytes, go_cache **out) {
   return GO_OK;
 }
 
-static void empty(go_cache *cache) {
-  free(cache->entry);
-  free(cache->key);
-  free(cache->policy);
-  cache->entry = NULL;
-  cache->key = NULL;
-  cache->policy = NULL;
-  cache->sets = 0;
+static void table_free(go_table *table) {
+  free(table->entry);
+  free(table->key);
+  free(table->policy);
+  *table = (go_table){0};
 }
 
 void go_cache_free(go_cache *cache) {
   if (!cache) return;
-  empty(cache);
+  for (int32_t size = 0; size <= GO_MAX_SIDE; size++) table_free(cache->table + size);
   free(cache);
 }
 
-void go_cache_fit(go_cache *cache, int32_t size) {
-  if (size <= cache->size) return;
-  empty(cache);
-  const size_t points = (size_t)size * (size_t)size;
-  cache->size = size;
-  cache->key_bytes = GO_FEATURE_PLANES * (1 + (points + 7) / 8);
-  cache->logits = points + 1;
-  const size_t set = WAYS * (sizeof(go_entry) + cache->key_bytes + sizeof(int32_t) * cache->logits);
+static void table_make(go_table *table, size_t bytes, const go_key *key) {
+  const size_t logits = (size_t)key->size * (size_t)key->size + 1;
+  const size_t set = WAYS * (sizeof(go_entry) + key->len + sizeof(int32_t) * logits);
   size_t sets = SETS_MAX;
-  while (sets * set > cache->bytes && sets > 0) sets /= 2;
+  while (sets * set > bytes && sets > 0) sets /= 2;
   if (sets == 0) return;
-  cache->entry = calloc(sets * WAYS, sizeof *cache->entry);
-  cache->key = malloc(sets * WAYS * cache->key_bytes);
-  cache->policy = malloc(sets * WAYS * cache->logits * sizeof *cache->policy);
-  cache->sets = sets;
-  if (!cache->entry || !cache->key || !cache->policy) empty(cache);
+  *table = (go_table){.key_bytes = key->len,
+                      .logits = logits,
+                      .sets = sets,
+                      .entry = calloc(sets * WAYS, sizeof *table->entry),
+                      .key = malloc(sets * WAYS * key->len),
+                      .policy = malloc(sets * WAYS * logits * sizeof *table->policy)};
+  if (!table->entry || !table->key || !table->policy) table_free(table);
 }
 
 /* ---- entries -------------------------------------------------------------------------------------------- */
 
+static size_t first_way(const go_table *table, const go_key *key) {
+  return (size_t)(key->hash & (table->sets - 1)) * WAYS;
+}
+
 int go_cache_find(go_cache *cache, const go_key *key, go_answer *out) {
-  if (cache->sets == 0 || key->len == 0) return 0;
-  const size_t first = (size_t)(key->hash & (cache->sets - 1)) * WAYS;
+  const go_table *table = cache->table + key->size;
+  if (table->sets == 0) return 0;
+  const size_t first = first_way(table, key);
   for (size_t i = first; i < first + WAYS; i++) {
-    go_entry *entry = cache->entry + i;
+    go_entry *entry = table->entry + i;
     if (entry->hash != key->hash || entry->game != key->game || entry->net != key->net) continue;
-    if (memcmp(cache->key + i * cache->key_bytes, key->bytes, key->len) != 0) continue;
+    if (memcmp(table->key + i * table->key_bytes, key->bytes, key->len) != 0) continue;
     entry->used = ++cache->clock;
-    *out = (go_answer){cache->policy + i * cache->logits, entry->value, entry->score_mean};
+    *out = (go_answer){table->policy + i * table->logits, entry->value, entry->score_mean};
     return 1;
   }
   return 0;
 }
 
-void go_cache_add(go_cache *cache, const go_key *key, const go_answer *answer, size_t points) {
-  if (cache->sets == 0 || key->len == 0) return;
-  const size_t first = (size_t)(key->hash & (cache->sets - 1)) * WAYS;
+void go_cache_add(go_cache *cache, const go_key *key, const go_answer *answer) {
+  go_table *table = cache->table + key->size;
+  if (key->size == 0) return;
+  if (table->sets == 0) table_make(table, cache->bytes, key);
+  if (table->sets == 0) return;
+  const size_t first = first_way(table, key);
   size_t oldest = first;
-  for (size_t i = first; i < first + WAYS && cache->entry[oldest].game != 0; i++)
-    if (cache->entry[i].game == 0 || cache->clock - cache->entry[i].used > cache->clock - cache->entry[oldest].used)
-      oldest = i;
-  cache->entry[oldest] =
+  for (size_t i = first; i < first + WAYS && table->entry[oldest].game != 0; i++) {
+    const go_entry *entry = table->entry + i;
+    if (entry->game == 0 || cache->clock - entry->used > cache->clock - table->entry[oldest].used) oldest = i;
+  }
+  table->entry[oldest] =
       (go_entry){key->hash, key->game, key->net, ++cache->clock, answer->value, answer->score_mean};
-  memcpy(cache->key + oldest * cache->key_bytes, key->bytes, key->len);
-  memcpy(cache->policy + oldest * cache->logits, answer->policy, (points + 1) * sizeof(int32_t));
+  memcpy(table->key + oldest * table->key_bytes, key->bytes, key->len);
+  memcpy(table->policy + oldest * table->logits, answer->policy, table->logits * sizeof *table->policy);
 }

@@ -18,23 +18,22 @@ typedef struct go_answer {
 typedef struct go_key {
   uint64_t hash, game;
   const go_net *net;
-  size_t len; /* 0: planes that hold two values beside 0, which are not cached */
+  int32_t size; /* of the board; 0: planes that hold two values beside 0, which are not cached */
+  size_t len;
   uint8_t bytes[GO_KEY_MAX];
 } go_key;
 
-/* Sets the key of `planes`, GO_FEATURE_PLANES of `points` bytes in 0..127. */
-void go_key_set(go_key *key, uint64_t game, const go_net *net, const uint8_t *planes, size_t points);
+/* Sets the key of `planes`, GO_FEATURE_PLANES of size * size bytes in 0..127. */
+void go_key_set(go_key *key, uint64_t game, const go_net *net, const uint8_t *planes, int32_t size);
 
 typedef struct go_cache go_cache;
 
-/* `bytes`: most memory it takes; with too little for any entry it holds nothing. */
+/* `bytes`: most memory for each board size that it is used with; with too little for any entry it holds nothing. */
 int go_cache_new(size_t bytes, go_cache **out);
 void go_cache_free(go_cache *cache);
-/* Makes entries for boards of up to `size`; the cache is emptied when it was made for smaller ones. */
-void go_cache_fit(go_cache *cache, int32_t size);
 /* 1 and the answer if the key's evaluation is there. */
 int go_cache_find(go_cache *cache, const go_key *key, go_answer *out);
-/* Keeps an answer of points + 1 logits, in the place of the one of its set that was used longest ago. */
-void go_cache_add(go_cache *cache, const go_key *key, const go_answer *answer, size_t points);
+/* Keeps an answer, in the place of the one of its set that was used longest ago. */
+void go_cache_add(go_cache *cache, const go_key *key, const go_answer *answer);
 
 #endif

@@ -55,6 +55,6 @@ int go_leaf_set(go_leaf *leaf, const go_game *game, const go_net *net, const uin
   memcpy(leaf->input, game_seed, GO_SEED_BYTES);
   const size_t points = go_leaf_points(leaf);
   const int status = go_game_features(game, leaf->input + GO_SEED_BYTES, GO_FEATURE_PLANES * points);
-  if (status == GO_OK) go_key_set(&leaf->key, game_no, net, go_leaf_planes(leaf), points);
+  if (status == GO_OK) go_key_set(&leaf->key, game_no, net, go_leaf_planes(leaf), leaf->size);
   return status;
 }

@@ -70,7 +70,6 @@ static int begin(go_seat *seat) {
     if (status == GO_OK && !header_equals(&seat->block, job)) status = GO_ERR_MISMATCH;
   }
   if (status != GO_OK) return status;
-  go_cache_fit(seat->cache, job->rules.rows);
   return begin_ply(seat);
 }
 
@@ -167,7 +166,7 @@ int go_seat_advance(go_seat *seat, const atomic_int *stop) {
 
 void go_seat_answer(go_seat *seat, const go_output *output) {
   const go_answer answer = go_leaf_answer(&seat->leaf, output);
-  go_cache_add(seat->cache, &seat->leaf.key, &answer, go_leaf_points(&seat->leaf));
+  go_cache_add(seat->cache, &seat->leaf.key, &answer);
   seat->task->done.evaluations++;
   seat->waits = 0;
   seat->status = go_search_answer(seat->search, &answer);

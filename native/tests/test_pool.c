@@ -1,107 +1,35 @@
-/* The pool: games whole, in any order, on any number of threads, replayed, edited, stopped. */
-#include <stdlib.h>
-#include <string.h>
+/* The pool: games whole, in any order, with any number of threads and games in flight, replayed, edited, stopped. */
+#include "pool_jobs.h"
 
-#include "../src/seat.h"
-#include "check.h"
+enum { JOBS = 12 };
 
-enum { JOBS = 6 };
-
-static go_job job_of(uint64_t counter, const go_net *net) {
-  go_job job = {.id = 100 + counter,
-                .counter = counter,
-                .rules = {.rows = 7, .cols = 7, .ko = GO_KO_POSITIONAL, .komi_half = 13, .move_cap = 24},
-                .config = {.visits_full = 20, .visits_fast = 6, .full_share_ppm = 400000, .cpuct_micro = 1100000,
-                           .fpu_reduction_micro = 200000, .noise_weight_ppm = 250000, .noise_alpha_micro = 10830000,
-                           .root_temperature_micro = 1100000, .forced_playouts_micro = 2000000,
-                           .score_utility_micro = 100000, .temperature_start_micro = 800000,
-                           .temperature_end_micro = 200000, .temperature_halflife = 7, .gumbel_considered = 1, .symmetry = 1},
-                .black = {net, {1}},
-                .white = {net, {1}},
-                .opening = 3,
-                .opening_len = 2,
-                .opening_moves = {16, 32}};
-  job.ids.game_seed[0] = (uint8_t)counter;
-  job.ids.config[0] = 9;
-  return job;
-}
-
-static go_net *first_net(uint8_t first) {
-  const uint8_t digest[32] = {first};
-  char why[128];
-  size_t len = 0;
-  go_net *net = NULL;
-  go_net_first(digest, 1, 16, NULL, &len);
-  uint8_t *file = malloc(len);
-  CHECK(go_net_first(digest, 1, 16, file, &len) == GO_OK);
-  CHECK(go_net_load(file, len, &net, why, sizeof why) == GO_OK);
-  free(file);
-  return net;
-}
-
-/* Waits for one job and takes what it gave; *block may be NULL afterwards. */
-static go_done finish(go_pool *pool, uint8_t **block, uint8_t **digests) {
-  go_done done = {0};
-  int32_t got = 0;
-  CHECK(go_pool_wait(pool, 60000, &done, &got) == GO_OK && got == 1);
-  *block = done.block_len ? malloc(done.block_len) : NULL;
-  *digests = done.plies ? malloc(32 * (size_t)done.plies) : NULL;
-  if (done.block_len || done.plies) {
-    CHECK(go_pool_take(pool, done.id, *block, done.block_len, *digests, 32 * (size_t)done.plies) == GO_OK);
-    CHECK(go_pool_take(pool, done.id, NULL, 0, NULL, 0) == GO_ERR_ARGUMENT);
+/* The same bytes and as many evaluations with any numbers of threads and games in flight, in any order. */
+static void test_threads_and_games(const go_net *one, const go_net *two) {
+  const int32_t threads[] = {1, 2, 4, 1, 2, 1}, in_flight[] = {1, 1, 2, 8, 8, 32};
+  go_job jobs[JOBS];
+  go_game_bytes want[JOBS] = {{0}};
+  mixed_jobs(jobs, JOBS, one, two);
+  for (int run = 0; run < 6; run++) {
+    go_game_bytes games[JOBS] = {{0}};
+    go_pool *pool;
+    CHECK_EQ(go_pool_new(threads[run], in_flight[run], run % 2 ? GO_KERNEL_BEST : GO_KERNEL_SCALAR, &pool), GO_OK);
+    play_jobs(pool, jobs, JOBS, run ? games : want);
+    go_pool_free(pool);
+    if (run == 0) continue;
+    CHECK(games_equal(want, games, JOBS));
+    free_games(games, JOBS);
   }
-  return done;
-}
-
-typedef struct go_game_bytes {
-  uint8_t *block, *digests;
-  size_t len;
-  int32_t plies;
-} go_game_bytes;
-
-static void play_all(int32_t threads, int reversed, const go_net *net, go_game_bytes games[JOBS]) {
-  go_pool *pool;
-  CHECK(go_pool_new(threads, 1, GO_KERNEL_BEST, &pool) == GO_OK);
-  for (int i = 0; i < JOBS; i++) {
-    const go_job job = job_of((uint64_t)(reversed ? JOBS - 1 - i : i), net);
-    CHECK(go_pool_play(pool, &job) == GO_OK);
-  }
-  for (int i = 0; i < JOBS; i++) {
-    uint8_t *block, *digests;
-    const go_done done = finish(pool, &block, &digests);
-    CHECK(done.status == GO_OK && done.bad_ply == -1 && done.plies > 0 && done.block_len > 0);
-    CHECK(done.visits > done.plies && (net ? done.evaluations > 0 : done.evaluations == 0));
-    games[done.id - 100] = (go_game_bytes){block, digests, done.block_len, done.plies};
-  }
-  CHECK(go_pool_pending(pool) == 0);
-  go_pool_free(pool);
-}
-
-static void free_all(go_game_bytes games[JOBS]) {
-  for (int i = 0; i < JOBS; i++) {
-    free(games[i].block);
-    free(games[i].digests);
-  }
-}
-
-static void test_order_and_threads(const go_net *net) {
-  go_game_bytes one[JOBS] = {{0}}, two[JOBS] = {{0}};
-  play_all(1, 0, net, one);
-  play_all(2, 1, net, two);
   for (int i = 0; i < JOBS; i++) {
     go_block block;
-    CHECK(one[i].len == two[i].len && memcmp(one[i].block, two[i].block, one[i].len) == 0);
-    CHECK(memcmp(one[i].digests, two[i].digests, 32 * (size_t)one[i].plies) == 0);
-    CHECK(go_block_parse(one[i].block, one[i].len, &block) == GO_OK);
-    CHECK(block.counter == (uint64_t)i && block.opening == 3 && block.opening_moves == 2 && block.plies == one[i].plies);
-    const go_job job = job_of((uint64_t)i, net);
     int32_t bad_ply;
-    CHECK(go_block_check(&job.rules, one[i].block, one[i].len, &bad_ply) == GO_OK);
+    CHECK_EQ(go_block_parse(want[i].block, want[i].len, &block), GO_OK);
+    CHECK(block.counter == (uint64_t)i && block.opening == 3 && block.opening_moves == 2 && block.plies == want[i].plies);
+    CHECK_EQ(go_block_check(&jobs[i].rules, want[i].block, want[i].len, &bad_ply), GO_OK);
+    CHECK((want[i].evaluations > 0) == (jobs[i].black.net || jobs[i].white.net));
     for (int other = 0; other < i; other++)
-      CHECK(one[i].len != one[other].len || memcmp(one[i].block + 8, one[other].block + 8, one[i].len - 8) != 0);
+      CHECK(want[i].len != want[other].len || memcmp(want[i].block + 8, want[other].block + 8, want[i].len - 8) != 0);
   }
-  free_all(one);
-  free_all(two);
+  free_games(want, JOBS);
 }
 
 /* ---- replay --------------------------------------------------------------------------------------------- */
@@ -173,6 +101,34 @@ static void test_replay(const go_net *net) {
   go_pool_free(pool);
 }
 
+/* Edited blocks are found while honest ones and other games go on in the same thread. */
+static void test_replays_side_by_side(const go_net *one, const go_net *two) {
+  go_job jobs[JOBS];
+  go_game_bytes games[JOBS] = {{0}};
+  go_pool *pool;
+  mixed_jobs(jobs, JOBS, one, two);
+  CHECK_EQ(go_pool_new(1, 5, GO_KERNEL_BEST, &pool), GO_OK);
+  play_jobs(pool, jobs, JOBS, games);
+  for (int i = 0; i < JOBS; i++) {
+    go_block block;
+    CHECK_EQ(go_block_parse(games[i].block, games[i].len, &block), GO_OK);
+    if (i % 2) games[i].block[block.value - games[i].block + 4 * (i % block.plies)] ^= 1;
+    CHECK_EQ(go_pool_replay(pool, jobs + i, games[i].block, games[i].len), GO_OK);
+  }
+  for (int i = 0; i < JOBS; i++) {
+    uint8_t *none, *digests;
+    const go_done done = finish(pool, &none, &digests);
+    const int n = (int)done.id, bad = n % games[n].plies;
+    CHECK_EQ(done.status, n % 2 ? GO_ERR_MISMATCH : GO_OK);
+    CHECK_EQ(done.bad_ply, n % 2 ? bad + 2 : -1);
+    CHECK_EQ(done.plies, n % 2 ? bad + 1 : games[n].plies);
+    CHECK(none == NULL && memcmp(digests, games[n].digests, 32 * (size_t)done.plies) == 0);
+    free(digests);
+  }
+  go_pool_free(pool);
+  free_games(games, JOBS);
+}
+
 /* A gate game: each colour searches with its own network, and D names the release to move. */
 static void test_two_networks(const go_net *one, const go_net *two) {
   go_pool *pool;
@@ -201,6 +157,8 @@ static void test_two_networks(const go_net *one, const go_net *two) {
 static void test_refusals(void) {
   go_pool *pool;
   CHECK(go_pool_new(0, 1, GO_KERNEL_SCALAR, &pool) == GO_ERR_ARGUMENT);
+  CHECK(go_pool_new(1, 0, GO_KERNEL_SCALAR, &pool) == GO_ERR_ARGUMENT);
+  CHECK(go_pool_new(1, 1025, GO_KERNEL_SCALAR, &pool) == GO_ERR_ARGUMENT);
   CHECK(go_pool_new(1, 1, 99, &pool) == GO_ERR_KERNEL);
   CHECK(go_pool_new(1, 1, GO_KERNEL_SCALAR, &pool) == GO_OK);
   go_job job = job_of(0, NULL);
@@ -253,10 +211,10 @@ static void test_stop(void) {
 
 int main(void) {
   go_net *one = first_net(1), *two = first_net(2);
-  test_order_and_threads(NULL);
-  test_order_and_threads(one);
+  test_threads_and_games(one, two);
   test_replay(NULL);
   test_replay(one);
+  test_replays_side_by_side(one, two);
   test_two_networks(one, two);
   test_refusals();
   test_stop();
