@@ -30,7 +30,7 @@ def compare_settings(network: Network, kernel: Kernel, slice_s: float, seconds: 
     rates = [[played.evaluations / played.wall_s for played in found] for found in results]
     by_setting = dict(zip(settings, rates, strict=True))
     rows: list[Row] = []
-    for (threads, games), found in by_setting.items():
+    for at, ((threads, games), found) in enumerate(by_setting.items()):
         rate = Summary.of(found)
         one = by_setting[1, games]
         rows.append(
@@ -39,6 +39,7 @@ def compare_settings(network: Network, kernel: Kernel, slice_s: float, seconds: 
                 "threads": threads,
                 "evaluations/s": rate.median,
                 "spread": rate.spread,
+                "evaluations/cpu s": median(played.evaluations / played.cpu_s for played in results[at]),
                 "to one thread": median(mine / theirs for mine, theirs in zip(found, one, strict=True)),
             }
         )

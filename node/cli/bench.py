@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from native.network import Network
     from node.machine.bench import Report
 
-BUSY = 0.9
-"""Below this share of the time with a core, what was chosen may be wrong."""
-
 
 def _seconds(context: click.Context, parameter: click.Parameter, value: float) -> float:
     if math.isnan(value):  # which passes every range
@@ -109,6 +106,7 @@ def _table(report: "Report", is_first: bool, spent: float) -> str:
     from node.machine.bench import BATCH
     from node.machine.machine import engine_version
     from node.machine.processor import cpu_model, usable_cores
+    from node.machine.settings import BUSY
 
     plan, speed, choice, played = report.plan, report.speed, report.choice, report.played
     kind = "a first network, which is not trained: evaluations a visit are near 1" if is_first else "from its file"
@@ -120,8 +118,8 @@ def _table(report: "Report", is_first: bool, spent: float) -> str:
         f"{speed.gmac_per_s:,.1f} G multiply-adds/s",
         f"           {100 * speed.of_peak:.0f} % of the same kernel's peak in registers, {speed.peak_gmac_per_s:,.1f} G/s",
         "",
-        "tried      threads  games in flight  evaluations/s",
-        *(f"           {t.threads:7}  {t.games:15}  {t.evaluations_per_s:13,.0f}" for t in choice.tried),
+        "tried      threads  games in flight  evaluations/s  evaluations/processor s",
+        *(f"           {t.threads:7}  {t.games:15}  {t.per_s:13,.0f}  {t.per_cpu_s:23,.0f}" for t in choice.tried),
         f"chosen     {choice.threads:7}  {choice.games:15}",
         *(f"           {sentence}" for sentence in choice.why),
         "",
@@ -136,6 +134,6 @@ def _table(report: "Report", is_first: bool, spent: float) -> str:
     if report.core_share < BUSY:
         lines.append(
             f"The threads had a core only {100 * report.core_share:.0f} % of the time: other programs use this machine. "
-            "Measure again when they do not."
+            "What was chosen supposes a core for each."
         )
     return "\n".join(lines)

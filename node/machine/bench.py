@@ -22,7 +22,7 @@ BATCH = 8
 
 NETWORK_SHARE, SETTINGS_SHARE, PLAY_SHARE, REPLAY_SHARE = 0.1, 0.45, 0.35, 0.1
 
-ALONE_S = 0.1
+ALONE_S = 0.3
 """How long the network is timed before and after self-play."""
 
 

@@ -8,7 +8,16 @@ from native.pool import Pool
 from node.machine.bench import Plan, measure
 from node.machine.evaluating import Evaluations, evaluation_s, measure_network, peak_rate
 from node.machine.playing import play, play_for, replay, self_play_games
-from node.machine.settings import Choice, Setting, Subject, compare, find_settings, smallest_enough, thread_counts
+from node.machine.settings import (
+    Choice,
+    Setting,
+    Subject,
+    compare,
+    find_settings,
+    smallest_enough,
+    thread_counts,
+    thread_rates,
+)
 
 NETWORK = Network.load(Network.first(bytes(32), 1, 16))
 SCALAR = Kernel.SCALAR
@@ -79,15 +88,27 @@ def test_threads_to_try(cores: int, counts: list[int]) -> None:
 
 
 def test_the_smallest_of_about_equal_settings_is_chosen() -> None:
-    settings = [Setting(8, 1, 100.0), Setting(4, 1, 98.0), Setting(2, 1, 60.0)]
-    assert smallest_enough(settings) == settings[1]
-    assert smallest_enough([Setting(2, 1, 50.0), Setting(2, 8, 80.0), Setting(2, 4, 79.0)]).games == 4
-    assert smallest_enough(settings[:1]) == settings[0]
+    assert smallest_enough({8: 100.0, 4: 98.0, 2: 60.0}) == 4
+    assert smallest_enough({1: 50.0, 8: 80.0, 4: 79.0}) == 4
+    assert smallest_enough({3: 1.0}) == 3
+
+
+def test_threads_are_compared_with_a_core_each_when_others_use_the_machine() -> None:
+    alone = [Setting(1, 1, 99.0, 100.0), Setting(4, 1, 100.0, 100.0)]  # limited to one core
+    assert thread_rates(alone) == {1: 99.0, 4: 100.0}
+    busy = [Setting(1, 1, 50.0, 100.0), Setting(4, 1, 45.0, 98.0)]
+    assert thread_rates(busy) == {1: 100.0, 4: 392.0}
+    assert thread_rates([]) == {}
 
 
 def test_the_reasons_name_what_was_compared() -> None:
-    choice = Choice(2, 4, (Setting(1, 1, 50.0), Setting(2, 1, 100.0), Setting(2, 4, 125.0), Setting(2, 8, 126.0)))
-    assert choice.why == [
+    tried = (
+        Setting(1, 1, 50.0, 50.0),
+        Setting(2, 1, 100.0, 80.0),
+        Setting(2, 4, 9.0, 100.0),
+        Setting(2, 8, 1.0, 101.0),
+    )
+    assert Choice(2, 4, tried).why == [
         "2 threads: 1 gives 0.50 times as much",
         "4 games in flight: 1 gives 0.80, 8 give 1.01 times as much",
     ]
@@ -105,7 +126,7 @@ def test_settings_take_turns() -> None:
     said: list[str] = []
     tried = compare(Subject(NETWORK, 7, 4, SCALAR), [(2, 1), (1, 1)], 0.02, said.append)
     assert [(each.threads, each.games) for each in tried] == [(2, 1), (1, 1)]
-    assert all(each.evaluations_per_s > 0 for each in tried)
+    assert all(each.per_s > 0 and each.per_cpu_s > 0 for each in tried)
     assert len(said) == 6
     assert said[:2] == said[2:4] == said[4:]
 
