@@ -84,11 +84,12 @@ def show_all(tables: Mapping[str, Iterable[Row]], as_json: bool) -> None:
 
 def table_text(rows: Sequence[Row]) -> str:
     """Rows with the same keys as aligned columns."""
-    texts = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
+    texts = [list(rows[0]), *([cell_text(value) for value in row.values()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     lines = ("  ".join(cell.rjust(width) for cell, width in zip(text, widths, strict=True)) for text in texts)
     return "\n".join(lines)
 
 
-def _cell(value: str | float) -> str:
+def cell_text(value: str | float) -> str:
+    """A number as it is printed; texts stay."""
     return f"{value:,.2f}" if isinstance(value, float) else str(value)

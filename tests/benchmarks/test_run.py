@@ -1,11 +1,13 @@
 """What the benchmarks share: turns, medians, tables, and where the targets find their numbers."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from benchmarks._run import Summary, rounds, show, show_all, table_text
-from benchmarks.all import NAMES, TARGETS, Tables, Target, cell
+from benchmarks._targets import TARGETS, Tables, Target, cell, engines_beside, largest
+from benchmarks.all import NAMES, replace_between, short_table
 
 
 def test_rounds_take_turns() -> None:
@@ -70,3 +72,29 @@ def test_what_cannot_be_measured_is_no_miss() -> None:
 def test_targets_are_of_benchmarks_that_are_there() -> None:
     assert {target.benchmark for target in TARGETS} <= set(NAMES)
     assert len(set(NAMES)) == len(NAMES)
+
+
+def test_other_programs_stand_beside_ours() -> None:
+    rows = [
+        {"engine": "vnni", "evaluations/s": 2600.0, "of peak": 0.9},
+        {"engine": "torch", "evaluations/s": 520.4, "of peak": "-"},
+    ]
+    tables: Tables = {"b6c96 9x9 batch 8": rows}
+    assert engines_beside("b6c96 9x9")(tables) == "torch 520"
+    assert largest("b6c96", "evaluations/s")(tables) == 2600.0
+    assert largest("none", "MB")(tables) is None
+    first = short_table({"net": tables}).splitlines()[2]
+    assert first.startswith(
+        "| evaluations/s, b6c96 at 9x9, VNNI | 2,600.00 | at least 2,600 | torch 520; before: KataGo"
+    )
+
+
+def test_only_what_stands_between_the_marks_is_replaced(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("a\n<b>\nold\n<e>\nz\n", encoding="utf-8")
+    replace_between(page, "<b>\n", "<e>\n", "new\n")
+    assert page.read_text(encoding="utf-8") == "a\n<b>\nnew\n<e>\nz\n"
+    replace_between(page, "<e>\n", "", "tail\n")
+    assert page.read_text(encoding="utf-8") == "a\n<b>\nnew\n<e>\ntail\n"
+    with pytest.raises(SystemExit, match="mark"):
+        replace_between(page, "<b>\n", "<x>\n", "")

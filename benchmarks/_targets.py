@@ -1,0 +1,132 @@
+"""The numbers that are claimed, where each is in the results of a benchmark, and what other programs do.
+
+Numbers of other programs that are not measured in the same run were taken before, on one core of such a machine.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Tables = dict[str, list[dict[str, Any]]]
+"""What a benchmark prints with --json: tables by title."""
+
+Find = Callable[[Tables], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A claim: the benchmark it comes from, what it has to reach, and where it is in the results.
+
+    `at_most`: whether less is better. `find` gives None when this machine cannot measure it. `before`: what other programs
+    did, measured earlier; `peers`: finds those of the same run.
+    """
+
+    claim: str
+    benchmark: str
+    goal: float
+    find: Find
+    at_most: bool = False
+    before: str = ""
+    peers: Callable[[Tables], str] = lambda tables: ""
+
+    def row(self, results: dict[str, Tables]) -> dict[str, str | float] | None:
+        """The row of the table of targets, or None when its benchmark did not run."""
+        if self.benchmark not in results:
+            return None
+        found = self.find(results[self.benchmark])
+        verdict = "not measured here" if found is None else "yes" if self._reached(found) else "NO"
+        return {
+            "claim": self.claim,
+            "target": f"{'at most' if self.at_most else 'at least'} {self.goal:,g}",
+            "measured": "-" if found is None else found,
+            "reached": verdict,
+            "command": f"python -m benchmarks.{self.benchmark}",
+        }
+
+    def others(self, results: dict[str, Tables]) -> str:
+        """What other programs do: in the same run, and before."""
+        same = self.peers(results.get(self.benchmark, {}))
+        return "; ".join(text for text in (same, f"before: {self.before}" if self.before else "") if text)
+
+    def _reached(self, found: float) -> bool:
+        return found <= self.goal if self.at_most else found >= self.goal
+
+
+def cell(title: str, column: str, **where: object) -> Find:
+    """Finds the number of a column in the first table whose title begins so, in the row where columns have these values."""
+
+    def find(tables: Tables) -> float | None:
+        for name, rows in tables.items():
+            for row in rows if name.startswith(title) else ():
+                if all(row.get(key.replace("_", " ")) == value for key, value in where.items()):
+                    return None if row[column] == "-" else float(row[column])
+        return None
+
+    return find
+
+
+def largest(title: str, column: str) -> Find:
+    """Finds the largest number of a column."""
+
+    def find(tables: Tables) -> float | None:
+        return max(
+            (row[column] for name, rows in tables.items() if name.startswith(title) for row in rows), default=None
+        )
+
+    return find
+
+
+def engines_beside(title: str) -> Callable[[Tables], str]:
+    """The peers of a table of `benchmarks.net`: the rows of engines that have no peak of ours."""
+
+    def find(tables: Tables) -> str:
+        rows = [row for name, rows in tables.items() if name.startswith(title) for row in rows]
+        return ", ".join(f"{row['engine']} {row['evaluations/s']:,.0f}" for row in rows if row["of peak"] == "-")
+
+    return find
+
+
+NINE, NINETEEN = "b6c96 9x9 batch 8", "b6c96 19x19 batch 8"
+VNNI, AVX2 = "evaluations/s, b6c96 at {}, VNNI", "evaluations/s, b6c96 at {}, AVX2"
+GAMES, SETTINGS = "whole games", "threads and games"
+
+TARGETS = (
+    Target(
+        VNNI.format("9x9"),
+        *("net", 2600, cell(NINE, "evaluations/s", engine="vnni")),
+        before="KataGo 1.17 (Eigen, its b6c96) 556",
+        peers=engines_beside(NINE),
+    ),
+    Target(
+        VNNI.format("19x19"),
+        *("net", 580, cell(NINETEEN, "evaluations/s", engine="vnni")),
+        before="KataGo 170, Leela Zero (6x96) 96",
+        peers=engines_beside(NINETEEN),
+    ),
+    Target(AVX2.format("9x9"), "net", 1550, cell(NINE, "evaluations/s", engine="avx2")),
+    Target(AVX2.format("19x19"), "net", 350, cell(NINETEEN, "evaluations/s", engine="avx2")),
+    Target("share of the multiply peak at 9x9, VNNI", "net", 0.85, cell(NINE, "of peak", engine="vnni")),
+    Target("share of the multiply peak at 19x19, VNNI", "net", 0.85, cell(NINETEEN, "of peak", engine="vnni")),
+    Target(
+        "self-play positions a processor second, b6c96, 9x9, 100 visits",
+        *("selfplay", 45, cell(GAMES, "positions/cpu s")),
+        before="KataGo 7.3, Sayuri 1.8",
+    ),
+    Target(
+        "us of search a visit, outside the network",
+        *("selfplay", 6, cell(GAMES, "us/visit outside")),
+        at_most=True,
+        before="KataGo 36.7",
+    ),
+    Target("two threads to one", "selfplay", 1.9, cell(SETTINGS, "to one thread", threads=2, games_in_flight=1)),
+    Target(
+        "light playouts/s, 9x9, positional superko",
+        *("board", 40_000, cell("rows", "playouts/s", board="9x9", ko="positional")),
+        before="KataGo's history class 10,350",
+    ),
+    Target("MB, 256 games in flight", "memory", 300, largest("rows", "MB"), at_most=True),
+    Target(
+        "ms to replay a move of 100 visits, VNNI", "replay", 60, cell("replay", "ms first", kernel="vnni"), at_most=True
+    ),
+    Target("ms to replay a move, scalar", "replay", 5000, cell("replay", "ms first", kernel="scalar"), at_most=True),
+)
