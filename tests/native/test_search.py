@@ -277,22 +277,26 @@ def test_noise_draws_a_move_by_the_policy(network: Network) -> None:
 
 
 def test_a_pool_plays_and_replays_gumbel_games(network: Network) -> None:
+    """Beside games with a PUCT root, whatever else is in flight."""
     player = Player(network, ZERO)
     rules = replace(RULES, settled_end=True, move_cap=20)
-    job = Job(1, 1, rules, replace(GUMBEL, visits_full=20, visits_fast=6), ZERO, ZERO, player, player)
-    with Pool(1, Kernel.BEST) as pool:
-        pool.play(job)
-        played = pool.wait(60)
-        assert played is not None
-        assert played.is_ok
-        pool.replay(job, played.block)
-        replayed = pool.wait(60)
-        assert replayed is not None
-        assert replayed.is_ok
-        pool.replay(replace(job, config=replace(job.config, gumbel_considered=7)), played.block)
-        other = pool.wait(60)
-        assert other is not None
-        assert other.is_mismatch
+    gumbel = replace(GUMBEL, visits_full=20, visits_fast=6)
+    configs = [gumbel, replace(gumbel, root=Root.PUCT)]
+    jobs = [Job(i, i, rules, configs[i % 2], ZERO, bytes([i]) * 32, player, player) for i in range(8)]
+    blocks = []
+    for threads, games in ((1, 1), (2, 4)):
+        with Pool(threads, Kernel.BEST, games) as pool:
+            for job in jobs:
+                pool.play(job)
+            blocks.append({done.id: done.block for done in filter(None, (pool.wait(60) for _ in jobs)) if done.is_ok})
+    assert blocks[0] == blocks[1]
+    assert len(blocks[0]) == len(jobs)
+    with Pool(1, Kernel.BEST, 2) as pool:
+        pool.replay(jobs[0], blocks[0][0])
+        pool.replay(replace(jobs[2], config=replace(gumbel, gumbel_considered=7)), blocks[0][2])
+        found = {done.id: done for done in filter(None, (pool.wait(60) for _ in range(2)))}
+    assert found[0].is_ok
+    assert found[2].is_mismatch
 
 
 # ---- refusals ----------------------------------------------------------------------------------------------
