@@ -12,7 +12,7 @@ static void test_threads_and_games(const go_net *one, const go_net *two) {
   for (int run = 0; run < 6; run++) {
     go_game_bytes games[JOBS] = {{0}};
     go_pool *pool;
-    CHECK_EQ(go_pool_new(threads[run], in_flight[run], run % 2 ? GO_KERNEL_BEST : GO_KERNEL_SCALAR, &pool), GO_OK);
+    CHECK_EQ(go_pool_new(threads[run], in_flight[run], run == 1 ? GO_KERNEL_SCALAR : GO_KERNEL_BEST, &pool), GO_OK);
     play_jobs(pool, jobs, JOBS, run ? games : want);
     go_pool_free(pool);
     if (run == 0) continue;
