@@ -41,8 +41,8 @@ def take(pool: Pool) -> Done:
     return done
 
 
-def play(jobs: list[Job], threads: int = 1, kernel: Kernel = Kernel.BEST) -> dict[int, Done]:
-    with Pool(threads, kernel) as pool:
+def play(jobs: list[Job], threads: int = 1, kernel: Kernel = Kernel.BEST, games: int = 1) -> dict[int, Done]:
+    with Pool(threads, kernel, games) as pool:
         for one in jobs:
             pool.play(one)
         return {done.id: done for done in (take(pool) for _ in jobs)}
@@ -68,6 +68,8 @@ def test_games_depend_on_their_jobs_alone(players: tuple[Player, Player]) -> Non
     one = play(jobs, threads=1)
     assert play(jobs[::-1], threads=2) == one
     assert play(jobs[3:] + jobs[:3], threads=2, kernel=Kernel.SCALAR) == one
+    assert play(jobs, threads=1, games=8) == one
+    assert play(jobs[::-1], threads=4, games=2) == one
     assert len({done.block for done in one.values()}) == 6
     for done in one.values():
         assert done.is_ok
@@ -323,8 +325,9 @@ def test_wait_blocks_without_the_gil(players: tuple[Player, Player]) -> None:
 
 
 def test_bad_pools_are_refused() -> None:
-    with pytest.raises(EngineError):
-        Pool(0, Kernel.BEST)
+    for threads, games in ((0, 1), (1025, 1), (1, 0), (1, 1025)):
+        with pytest.raises(EngineError, match="1 to 1024"):
+            Pool(threads, Kernel.BEST, games)
     missing = [kernel for kernel in Kernel if kernel not in Kernel.available() and kernel != Kernel.BEST]
     for kernel in missing:
         with pytest.raises(EngineError):
