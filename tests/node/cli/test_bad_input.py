@@ -130,11 +130,11 @@ NONSENSE = [
     ["run", "init"],
     ["run", "init", "/dev/null"],
     ["run", "init", "/dev/null/x"],
-    ["run", "init", "/tmp/x", "--from", "/nowhere.toml"],
-    ["run", "init", "/tmp/x", "--from", "/tmp"],
-    ["run", "init", "/tmp/x", "--verifier", "abc"],
-    ["run", "init", "/tmp/x", "--verifier", "00" * 32],
-    ["run", "init", "/tmp/x", "--verifier", "\u0661" * 64],
+    ["run", "init", "new-run", "--from", "/nowhere.toml"],
+    ["run", "init", "new-run", "--from", "/tmp"],
+    ["run", "init", "new-run", "--verifier", "abc"],
+    ["run", "init", "new-run", "--verifier", "00" * 32],
+    ["run", "init", "new-run", "--verifier", "\u0661" * 64],
     ["run", "nothing"],
     ["root", "sign", "/nowhere", "--verifier", secret(1).public.hex()],
     ["root", "sign", "/nowhere"],
@@ -151,8 +151,9 @@ NONSENSE = [
 @pytest.mark.parametrize("arguments", NONSENSE, ids=lambda arguments: " ".join(arguments).replace(TICKET, "T")[:60])
 def test_options(arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     gonode(*arguments).refusal()
-    assert not Path("/tmp/x").exists()
+    assert not Path("new-run").exists()
 
 
 @pytest.mark.parametrize(
