@@ -92,4 +92,6 @@ def table_text(rows: Sequence[Row]) -> str:
 
 def cell_text(value: str | float) -> str:
     """A number as it is printed; texts stay."""
-    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.2f}"

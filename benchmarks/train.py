@@ -1,7 +1,7 @@
 """How fast the float network trains on this machine: `python -m benchmarks.train [--quick] [--json]`.
 
 For each network, board, minibatch and number of threads: samples a second of whole steps (forward, losses, backward,
-optimiser) on rows of games played with uniform evaluation. The best of several short runs counts.
+optimiser) on rows of games played with uniform evaluation, as the median of the steps.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 from benchmarks._games import Subject, play_for
-from benchmarks._run import show
+from benchmarks._run import Summary, show
 from native.network import Kernel
 from native.search import Player
 from node.founding.manifest_file import load_manifest
@@ -61,7 +61,7 @@ def measure(
         "threads": threads,
         "ms/step": float(np.median(times)) * 1e3,
         "samples/s": minibatch / float(np.median(times)),
-        "best samples/s": minibatch / min(times),
+        "spread": Summary.of(times).spread,
     }
 
 

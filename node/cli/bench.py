@@ -72,10 +72,11 @@ def _network(net: str) -> "tuple[Network, bool]":
     """The network, and whether it is a first one."""
     from native.netfile import Architecture
     from native.network import Network
-    from node.matches.opponent import load_network_file
 
     path = Path(net)
     if path.is_file():
+        from node.matches.opponent import load_network_file
+
         return load_network_file(path), False
     try:
         shape = Architecture.parse(net)

@@ -28,8 +28,8 @@ def test_a_summary_is_a_median_with_its_spread() -> None:
 
 
 def test_tables() -> None:
-    rows = [{"name": "a", "per s": 1234.5}, {"name": "long", "per s": "-"}]
-    assert table_text(rows) == "name     per s\n   a  1,234.50\nlong         -"
+    rows = [{"name": "a", "per s": 1234.6}, {"name": "long", "per s": "-"}, {"name": "", "per s": 0.125}]
+    assert table_text(rows) == "name  per s\n   a  1,235\nlong      -\n       0.12"
 
 
 def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
@@ -84,9 +84,7 @@ def test_other_programs_stand_beside_ours() -> None:
     assert largest("b6c96", "evaluations/s")(tables) == 2600.0
     assert largest("none", "MB")(tables) is None
     first = short_table({"net": tables}).splitlines()[2]
-    assert first.startswith(
-        "| evaluations/s, b6c96 at 9x9, VNNI | 2,600.00 | at least 2,600 | torch 520; before: KataGo"
-    )
+    assert first.startswith("| evaluations/s, b6c96 at 9x9, VNNI | 2,600 | at least 2,600 | torch 520; before: KataGo")
 
 
 def test_only_what_stands_between_the_marks_is_replaced(tmp_path: Path) -> None:
