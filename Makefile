@@ -82,6 +82,9 @@ fuzz: $(VENV)/.dev $(VENV)/.built build/fuzz/.built
 
 soak: $(VENV)/.dev $(VENV)/.built
 	$(PY) -m pytest -m soak --timeout 3600
+	@command -v clang >/dev/null || echo "SKIPPED: the C tests under clang's sanitizers need clang and libclang-rt-dev."
+	@if command -v clang >/dev/null; then $(MAKE) CC=clang build/asan-clang/.built && \
+	  $(VENV)/bin/ctest --test-dir build/asan-clang --output-on-failure; fi
 	$(PY) -m tests.native.random_games 100000
 	$(MAKE) fuzz SECONDS=600
 
@@ -176,7 +179,7 @@ $(PORTABLE:%=build/portable/%/.built): build/portable/%/.built: $(VENV)/.base $(
 build/arm/.built: $(VENV)/.base $(C_SOURCES) $(C_TESTS) cmake/aarch64.cmake
 	@echo "Building build/arm"
 	@mkdir -p build
-	@$(CMAKE_OTHER) -B build/arm -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake -DCMAKE_C_FLAGS=-O2 >build/arm.log \
+	@$(CMAKE_OTHER) -B build/arm -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake -DCMAKE_C_FLAGS=-O2 >build/arm.log 2>&1 \
 	  || { cat build/arm.log; exit 1; }
 	@$(VENV)/bin/ninja -C build/arm --quiet
 	@touch $@

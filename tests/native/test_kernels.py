@@ -7,11 +7,19 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from native._engine import ffi, lib
 from native.netfile import PLANES, Architecture
 from native.network import Evaluator, Kernel, Network, Output
 from tests.native.network_reference import random_network
 
 FAST = [kernel for kernel in Kernel.available() if kernel != Kernel.SCALAR]
+
+
+def test_names_are_those_of_the_engine() -> None:
+    names = [kernel.encode() for kernel in Kernel if kernel != Kernel.BEST]
+    assert names == ["scalar", "avx2", "vnni", "neon", "neon-dot"]
+    assert names == [ffi.string(lib.go_kernel_name(kernel)).decode() for kernel in Kernel if kernel != Kernel.BEST]
+    assert [Kernel.parse(kernel.encode()) for kernel in Kernel.available()] == Kernel.available()
 
 
 def planes_of(r: random.Random, points: int, count: int) -> bytes:
