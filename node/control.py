@@ -31,10 +31,7 @@ async def serve_control(path: Path, commands: dict[str, Command]) -> None:
     """Answers commands at `path` until cancelled; a socket left by a killed node is replaced. Raises ControlError."""
     _check_length(path)
     path.unlink(missing_ok=True)
-    listener = trio.socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    await listener.bind(str(path))
-    os.chmod(path, 0o600)
-    listener.listen(WAITING)
+    listener = trio.socket.from_stdlib_socket(_listening(path))
     try:
         async with trio.open_nursery() as nursery:
             while True:
@@ -43,6 +40,19 @@ async def serve_control(path: Path, commands: dict[str, Command]) -> None:
     finally:
         listener.close()
         path.unlink(missing_ok=True)
+
+
+def _listening(path: Path) -> socket.socket:
+    """A socket that listens at `path`; who sees the file can connect to it."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.bind(str(path))
+        os.chmod(path, 0o600)
+        listener.listen(WAITING)
+    except OSError:
+        listener.close()
+        raise
+    return listener
 
 
 async def _answer(stream: trio.SocketStream, commands: dict[str, Command]) -> None:
