@@ -11,6 +11,9 @@ CPU = "cpu"
 CUDA = "cuda"
 DEVICES = (CPU, CUDA)
 
+CUDA_GAMES = 128
+"""Games in flight on each thread for a GPU, which is fed by large batches; not measured, for want of a device."""
+
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
@@ -38,12 +41,16 @@ class EngineSettings:
 def engine_settings(
     kernel: Kernel, threads: int | None, games: int | None, device: str = CPU, nice: int = 0
 ) -> EngineSettings:
-    """Settings with what `gonode bench` found for this machine where nothing is given, else a thread a core."""
+    """Settings with what `gonode bench` found for this machine where nothing is given, else a thread a core.
+
+    The bench measures the processor: a GPU gets `CUDA_GAMES`.
+    """
     machine = load_machine()
+    on_cpu = machine.games if machine else 1
     return EngineSettings(
         kernel=kernel,
         threads=threads or (machine.threads if machine else os.cpu_count() or 1),
-        games=games or (machine.games if machine else 1),
+        games=games or (on_cpu if device == CPU else CUDA_GAMES),
         device=device,
         nice=nice,
     )

@@ -18,7 +18,7 @@ from native.network import Kernel
 from native.pool import Done, Job
 from node.engine import process
 from node.engine.process import EngineLost, EngineProcess, EngineRefused, open_engine
-from node.engine.settings import CUDA, EngineSettings, engine_settings
+from node.engine.settings import CUDA, CUDA_GAMES, EngineSettings, engine_settings
 from node.events import Field
 from node.machine import Machine, store_machine
 from tests.e2e.process import is_alive
@@ -229,6 +229,7 @@ def test_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store_machine(Machine.here(kernel=Kernel.best(), net="b6c96", size=9, threads=3, games=8))
     found = engine_settings(Kernel.SCALAR, None, None)
     assert (found, found.seats) == (EngineSettings(Kernel.SCALAR, 3, 8), 24)
+    assert engine_settings(Kernel.SCALAR, None, None, CUDA).games == CUDA_GAMES
     found = engine_settings(Kernel.SCALAR, 1, 2, CUDA, 5)
     assert found == EngineSettings(Kernel.SCALAR, 1, 2, "cuda", 5)
     assert " ".join(found.command()[2:]) == "-m trainer.serve --device cuda --threads 1 --games 2 --nice 5"
