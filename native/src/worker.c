@@ -4,7 +4,7 @@
 #include "exact_math.h"
 #include "pool.h"
 
-enum { CACHE_LEAST = 8 << 20, CACHE_GAME = 512 << 10 }; /* bytes for a thread and for each of its games */
+enum { CACHE_LEAST = 4 << 20, CACHE_GAME = 512 << 10 }; /* bytes for a thread and for each of its games */
 
 /* ---- games in and out ----------------------------------------------------------------------------------- */
 
