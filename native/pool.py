@@ -203,7 +203,7 @@ class Pool:
         `timeout_s`. Every pull is to be pushed. Raises EngineError for a pool that evaluates by itself."""
         handle = self._open()
         pull, got = ffi.new("go_pull *"), ffi.new("int32_t *")
-        spare = self._spare.pop() if self._spare else bytearray(self._most)
+        spare = self._spare_buffer()
         status = lib.go_pool_pull(
             handle, _milliseconds(timeout_s), pull, ffi.from_buffer("uint8_t[]", spare), self._most, got
         )
@@ -258,6 +258,12 @@ class Pool:
         if self._handle is None:
             raise EngineError("The pool is closed.")
         return self._handle
+
+    def _spare_buffer(self) -> bytearray:
+        try:
+            return self._spare.pop()
+        except IndexError:  # a look before would not help: another thread may take the last one in between
+            return bytearray(self._most)
 
     def _network(self, handle: CData) -> Network | None:
         """The network of a job under way; None when its jobs were stopped and fetched meanwhile."""

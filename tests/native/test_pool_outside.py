@@ -1,9 +1,8 @@
 """Pools that are evaluated outside, through their Python face: the same games, and what goes wrong."""
 
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import cast
 
@@ -94,6 +93,26 @@ def test_the_games_are_those_of_a_kernel(jobs: list[Job], inside: dict[int, Done
     assert sum(server.counts) == sum(done.evaluations for done in inside.values())
 
 
+def test_several_threads_may_pull(jobs: list[Job], inside: dict[int, Done]) -> None:
+    with Pool.outside(2, 6) as pool, ExitStack() as running:
+        for _ in range(4):
+            running.enter_context(Server(pool).running())
+        assert play(pool, jobs) == inside
+
+
+def test_a_buffer_that_another_thread_took_is_made_anew(players: list[Player]) -> None:
+    class Taken(list[bytearray]):
+        """Empty, though a look before said otherwise."""
+
+        def __bool__(self) -> bool:
+            return True
+
+    with Pool.outside(1, 1) as pool:
+        pool._spare = Taken()
+        assert pool.pull(0) is None
+        assert len(pool._spare) == 1
+
+
 def test_blocks_replay_outside(jobs: list[Job], inside: dict[int, Done]) -> None:
     """Honest ones and edited ones, side by side."""
     with Pool.outside(1, 6) as pool, Server(pool).running():
@@ -158,10 +177,8 @@ def test_stop_with_positions_out(players: list[Player]) -> None:
             pool.play(job(i, players[0], players[1], 7))
         pull = pool.pull(60)
         assert pull is not None
-        started = time.monotonic()
         pool.stop()
         dones = [pool.wait(60) for _ in range(20)]
-        assert time.monotonic() - started < 5
         assert all(done is not None and done.is_stopped for done in dones)
         pool.push(pull, evaluate(pull))  # too late, and no harm
         assert pool.pull(0) is None
