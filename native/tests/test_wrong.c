@@ -45,7 +45,7 @@ static int selftest(int kind, int64_t call, int32_t kernel) {
 }
 
 int main(void) {
-  for (int32_t kernel = GO_KERNEL_SCALAR; kernel <= GO_KERNEL_NEON; kernel++) {
+  for (int32_t kernel = GO_KERNEL_SCALAR; kernel <= GO_KERNEL_LAST; kernel++) {
     if (!go_kernel_available(kernel)) continue;
     CHECK_EQ(selftest(RIGHT, 0, kernel), GO_OK);
     CHECK(calls > 40);
