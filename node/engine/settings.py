@@ -1,11 +1,11 @@
 """What the command line and the machine's record say about the engine, and the command that starts it."""
 
-import os
 import sys
 from dataclasses import dataclass
 
 from native.network import Kernel
 from node.machine import load_machine
+from node.machine.processor import usable_cores
 
 CPU = "cpu"
 CUDA = "cuda"
@@ -49,7 +49,7 @@ def engine_settings(
     on_cpu = machine.games if machine else 1
     return EngineSettings(
         kernel=kernel,
-        threads=threads or (machine.threads if machine else os.cpu_count() or 1),
+        threads=threads or (machine.threads if machine else usable_cores()),
         games=games or (on_cpu if device == CPU else CUDA_GAMES),
         device=device,
         nice=nice,

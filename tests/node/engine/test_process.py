@@ -21,6 +21,7 @@ from node.engine.process import EngineLost, EngineProcess, EngineRefused, open_e
 from node.engine.settings import CUDA, CUDA_GAMES, EngineSettings, engine_settings
 from node.events import Field
 from node.machine import Machine, store_machine
+from node.machine.processor import usable_cores
 from tests.e2e.process import is_alive
 from tests.node.engine.jobs import job, network, played
 
@@ -225,7 +226,7 @@ async def test_ctrl_c_is_not_for_the_engine(tmp_path: Path) -> None:
 
 def test_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GONODE_MACHINE", str(tmp_path / "machine.json"))
-    assert engine_settings(Kernel.SCALAR, None, None) == EngineSettings(Kernel.SCALAR, os.cpu_count() or 1, 1)
+    assert engine_settings(Kernel.SCALAR, None, None) == EngineSettings(Kernel.SCALAR, usable_cores(), 1)
     store_machine(Machine.here(kernel=Kernel.best(), net="b6c96", size=9, threads=3, games=8))
     found = engine_settings(Kernel.SCALAR, None, None)
     assert (found, found.seats) == (EngineSettings(Kernel.SCALAR, 3, 8), 24)
