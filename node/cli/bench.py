@@ -29,7 +29,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: float) -
 @click.option("--size", type=click.IntRange(7, 19), default=9, show_default=True, help="Board size.")
 @click.option("--visits", type=click.IntRange(2, 60000), default=100, show_default=True, help="Visits a move.")
 @click.option("--threads", type=click.IntRange(1, 1024), help="Engine threads; default: the best is looked for.")
-@click.option("--kernel", help="scalar, avx2, vnni or neon; default: the fastest of this machine.")
+@click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine.")
 @click.option(
     "--seconds",
     type=click.FloatRange(1, 3600),

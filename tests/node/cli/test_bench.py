@@ -79,7 +79,7 @@ BAD = {
     "no file and no architecture": ("--net", "/nowhere/a.net"),
     "too many channels": ("--net", "b6c960"),
     "odd channels": ("--net", "b6c97"),
-    "a directory": ("--net", "/tmp"),
+    "a directory": ("--net", "."),
     "empty": ("--net", ""),
     "a small board": ("--size", "6"),
     "a large board": ("--size", "20"),
