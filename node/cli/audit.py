@@ -34,6 +34,7 @@ def audit(
     as_json: bool,
 ) -> int:
     """Audit a release back to release 0: log, signatures, gate, window, games."""
+    from native.canary import verify_kernel
     from node.audits.folder_audit import audit_home
     from node.cli.roles import parse_kernel
     from node.disk.home import Home
@@ -44,6 +45,7 @@ def audit(
     options = AuditOptions(
         release=release, sample=sample, full=full, retrain=retrain, kernel=parse_kernel(kernel), threads=threads
     )
+    verify_kernel(options.kernel)
     report = None if as_json else print_check
     if directory is not None:
         found = audit_home(Home(directory), options, report)

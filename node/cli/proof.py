@@ -31,9 +31,12 @@ def show(file: Path) -> int:
 @click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine.")
 def check(file: Path, directory: Path | None, network: Path | None, kernel: str | None) -> int:
     """Check the proof in FILE: every signature, every inclusion, and one search."""
+    from native.canary import verify_kernel
     from node.audits.proof_files import check_proof_file
     from node.cli.roles import parse_kernel
 
-    holds, sentence = check_proof_file(file, directory, network, parse_kernel(kernel))
+    chosen = parse_kernel(kernel)
+    verify_kernel(chosen)
+    holds, sentence = check_proof_file(file, directory, network, chosen)
     click.echo(sentence)
     return 0 if holds else NO
