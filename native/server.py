@@ -130,6 +130,7 @@ class Server:
             if not self._ended.is_set():
                 print(f"Nobody takes this engine's answers: {error.strerror}.", file=sys.stderr)
             self._ended.set()
+            self._pool.stop()
 
     def _say(self, answer: Answer) -> None:
         data = answer.to_stream()

@@ -1,9 +1,12 @@
 """The server behind real pipes: every job is answered once, and it ends when its orders do."""
 
+import errno
+import io
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -31,6 +34,7 @@ from native.pipe_job import PipeJob
 from native.pool import Done, Job, Pool
 from native.rules import Rules
 from native.search import Player, SearchConfig
+from native.server import Server
 
 NET = Network.load(Network.first(bytes(32), 1, 16))
 
@@ -158,6 +162,43 @@ def test_nobody_reads_the_answers() -> None:
         it.process.stdout.close()
         it.say(Play(PipeJob.of(job(1, None))))
         assert it.close() == 0
+
+
+def test_nobody_reads_the_answers_and_orders_go_on() -> None:
+    with engine("--kernel", "scalar") as it:
+        assert isinstance(it.hear(), Ready)
+        assert it.process.stdout is not None
+        it.process.stdout.close()
+        it.say(Play(PipeJob.of(job(1, None))), AskCanary(3))
+        assert it.process.wait(20) == 0
+
+
+class Deaf(io.BytesIO):
+    """Takes one answer."""
+
+    def write(self, data: object) -> int:
+        if self.tell():
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+        return super().write(data)  # type: ignore[arg-type]
+
+
+def test_games_end_when_nobody_takes_the_answers() -> None:
+    read, write = os.pipe()
+    long = replace(job(2, cap=140), config=SearchConfig(visits_full=60000))
+    with os.fdopen(read, "rb") as reader, os.fdopen(write, "wb") as writer, Pool(2, Kernel.SCALAR) as pool:
+        server = Server(pool, reader, Deaf(), lambda: None, Ready(1, "scalar", 2, 1))
+        running = threading.Thread(target=server.run)
+        running.start()
+        orders = (LoadNetwork(NET.digest, NET.file), Play(PipeJob.of(long)), Play(PipeJob.of(job(1, None))))
+        writer.write(b"".join(order.to_stream() for order in orders))
+        writer.flush()
+        assert server._ended.wait(60)  # by the answer to 1
+        done = pool.wait(60)
+        assert done is not None
+        assert (done.id, done.is_stopped) == (2, True)
+        writer.close()
+        running.join(20)
+        assert not running.is_alive()
 
 
 def test_an_interrupt_is_the_nodes_affair() -> None:
