@@ -62,7 +62,8 @@ TAUGHT = replace(
 class Stage:
     """Games of the newest network, then steps of a network `shape` on the games of the last `window` stages.
 
-    A shape other than the stage's before starts from nothing.
+    A shape other than the stage's before starts from nothing. Policy targets are taken to the power `sharpness`, as
+    further generations would sharpen them.
     """
 
     shape: str
@@ -73,6 +74,7 @@ class Stage:
     steps: int
     rate: float
     minibatch: int = 128
+    sharpness: float = 1.0
 
 
 STAGES = (
@@ -83,7 +85,9 @@ STAGES = (
     Stage("b3c32", 800, LATE, (7, 11, 13, 15, 19), 2, 600, 0.08),
     Stage("b6c96", 500, TAUGHT, (11, 13, 15, 15, 15, 17), 2, 300, 0.08),
     Stage("b6c96", 0, TAUGHT, (), 3, 200, 0.08),
-    Stage("b6c96", 0, TAUGHT, (), 4, 200, 0.02),
+    Stage("b6c96", 0, TAUGHT, (), 4, 120, 0.04, sharpness=1.6),
+    Stage("b6c96", 0, TAUGHT, (), 5, 100, 0.01, sharpness=1.6),
+    Stage("b6c96", 0, TAUGHT, (), 5, 150, 0.01, sharpness=2.0),
 )
 
 
@@ -152,7 +156,7 @@ def train(learner: Learner, window: Window, stage: Stage, number: int) -> None:
     started = time.process_time()
     for step in range(stage.steps):
         learner.step(collate(window, *sampler.minibatch(step)), step)
-        if (step + 1) % 100 == 0 or step + 1 == stage.steps:
+        if (step + 1) % 50 == 0 or step + 1 == stage.steps:
             losses = " ".join(f"{name[:-5]} {loss:.3f}" for name, loss in zip(PARTS, learner.running, strict=True))
             say(f"stage {number}: step {step + 1} of {stage.steps}, {losses}, {time.process_time() - started:.0f} s")
 
@@ -180,7 +184,15 @@ def window_of(folder: Path, number: int) -> Window:
     first = max(0, number - STAGES[number].window + 1)
     files = [folder / games_name(earlier) for earlier in range(first, number + 1) if STAGES[earlier].games]
     batches = (parse_batch(decompress(file.read_bytes(), 2**30), LIMITS) for file in files)
-    return Window.of(read(game) for batch in batches for game in batch.games)
+    window = Window.of(read(game) for batch in batches for game in batch.games)
+    return Window(tuple(sharpened(rows, STAGES[number].sharpness) for rows in window.groups))
+
+
+def sharpened(rows: Rows, power: float) -> Rows:
+    """The rows with their policy targets to this power, again in 1/65535."""
+    target = rows.policy.astype(np.float32) ** power
+    target *= 65535 / np.maximum(target.sum(1, keepdims=True), 1)
+    return replace(rows, policy=target.round().astype(np.uint16)) if power != 1 else rows
 
 
 def games_name(number: int) -> str:
