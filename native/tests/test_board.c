@@ -415,56 +415,6 @@ static void test_longest_game(void) {
   go_game_free(game);
 }
 
-/* ---- sets of points -------------------------------------------------------------------------------------- */
-
-static void test_bits(void) {
-  random_state = 3;
-  for (int32_t round = 0; round < 2000; round++) {
-    const uint64_t x = ((uint64_t)random_below(1u << 30) << 34 ^ random_below(1u << 30) << 4) >> random_below(60) | 1;
-    int32_t k = 0;
-    for (int32_t bit = 0; bit < 64; bit++) {
-      if (x >> bit & 1) CHECK_EQ(go_select(x, k++), bit);
-    }
-    CHECK_EQ(go_popcount(x), k);
-  }
-  CHECK_EQ(go_select(UINT64_MAX, 63), 63);
-  CHECK_EQ(go_popcount(UINT64_MAX), 64);
-}
-
-/* The points connected to one point within random masks, by sets and by following neighbours. */
-static void test_floods(void) {
-  static const int32_t sides[][2] = {{1, 1}, {1, 19}, {19, 1}, {7, 7}, {8, 8}, {9, 9}, {13, 13}, {5, 18}, {19, 19}};
-  random_state = 4;
-  for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
-    for (int32_t round = 0; round < 50; round++) {
-      go_board board;
-      go_board_init(&board, sides[i][0], sides[i][1]);
-      const int32_t start = go_cell_of(&board, (int32_t)random_below((uint32_t)board.points));
-      uint64_t mask[GO_MAX_WORDS] = {0}, set[GO_MAX_WORDS] = {0}, wanted[GO_MAX_WORDS] = {0};
-      int32_t stack[GO_MAX_POINTS], depth = 0;
-      for (int32_t p = 0; p < board.points; p++) {
-        const int32_t cell = go_cell_of(&board, p);
-        if (cell == start || random_below(3)) go_bits_flip(mask, cell - board.stride);
-        else board.colour[cell] = GO_BORDER;
-      }
-      go_bits_flip(set, start - board.stride);
-      go_bits_flood(set, mask, board.stride, board.words);
-      stack[depth++] = start;
-      board.colour[start] = GO_BLACK;
-      while (depth) {
-        const int32_t at = stack[--depth], near[4] = {at - board.stride, at - 1, at + 1, at + board.stride};
-        go_bits_flip(wanted, at - board.stride);
-        for (int k = 0; k < 4; k++) {
-          if (board.colour[near[k]] != GO_EMPTY) continue;
-          board.colour[near[k]] = GO_BLACK;
-          stack[depth++] = near[k];
-        }
-      }
-      CHECK(!memcmp(set, wanted, sizeof set));
-    }
-  }
-}
-
 /* ---- playouts -------------------------------------------------------------------------------------------- */
 
 static void test_playouts(void) {
@@ -489,8 +439,6 @@ static void test_playouts(void) {
 }
 
 int main(void) {
-  test_bits();
-  test_floods();
   test_playouts();
   test_random_games();
   test_refusals();
