@@ -24,7 +24,7 @@ SCALAR = Kernel.SCALAR
 
 
 @pytest.mark.parametrize("kernel", Kernel.available(), ids=Kernel.encode)
-def test_the_network_is_slower_than_its_peak(kernel: Kernel) -> None:
+def test_the_network_and_its_peak_are_measured(kernel: Kernel) -> None:
     speed = measure_network(NETWORK, 7, kernel, 2, 0.01)
     assert speed.gmac_per_s > 0
     assert speed.gmac_per_s == pytest.approx(speed.evaluations_per_s * NETWORK.macs(7, 7) / 1e9)
