@@ -1,7 +1,8 @@
 """`python -m native.serve`: the pool of this machine's processor behind standard input and output (docs/spec/pipe.md).
 
-Standard error has a line when something is wrong. Exit status: 0 when the node closed the pipe or said stop, 2 with one
-sentence for an option that this machine cannot follow. Ctrl-C is the node's affair, which drains, and is ignored here.
+Standard error has a line when something is wrong. Exit status: 0 when the node closed the pipe or said stop, 1 with one
+sentence when it cannot answer, 2 with one for an option that this machine cannot follow. Ctrl-C is the node's affair, which
+drains, and is ignored here.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from native.pipe_error import PipeError
 from native.pool import Pool
 from native.server import Server
 
+FAILED = 1
 BAD_INPUT = 2
 
 
@@ -63,11 +65,20 @@ def serve(pool: Pool, canary: Callable[[], None], ready: Ready) -> None:
     """Serves a node on the standard streams until it goes away; its going away is no error."""
     reader, writer = standard_streams()
     try:
-        Server(pool, reader, writer, canary, ready).run()
+        Server(pool, reader, writer, canary, ready, _give_up).run()
     except BrokenPipeError:
         pass
     except PipeError as error:
         refuse(str(error))
+
+
+def _give_up(error: Exception) -> NoReturn:
+    """Ends the process from the thread that answers."""
+    if isinstance(error, OSError):
+        print(f"Nobody takes this engine's answers: {error.strerror}.", file=sys.stderr, flush=True)
+        os._exit(0)
+    print(f"The engine cannot answer: {str(error) or type(error).__name__}", file=sys.stderr, flush=True)
+    os._exit(FAILED)
 
 
 def main() -> None:

@@ -6,10 +6,9 @@ ends the server, so that an engine never outlives its node. What evaluates is th
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from native.errors import EngineError
 from native.network import Network
@@ -38,16 +37,24 @@ END_WITHIN_S = 10.0
 
 class Server:
     """Serves one node. `canary` computes what is known with all that the pool evaluates with, and raises EngineError when
-    something else comes out; `ready` is said first."""
+    something else comes out; `ready` is said first. `give_up` is called, on a thread of the server, with what keeps it from
+    answering (OSError: nobody takes the answers); it ends the process, for `run` may wait for an order. Games end before."""
 
     def __init__(
-        self, pool: Pool, reader: BinaryIO, writer: BinaryIO, canary: Callable[[], None], ready: Ready
+        self,
+        pool: Pool,
+        reader: BinaryIO,
+        writer: BinaryIO,
+        canary: Callable[[], None],
+        ready: Ready,
+        give_up: Callable[[Exception], Any],
     ) -> None:
         self._pool = pool
         self._reader = reader
         self._writer = writer
         self._canary = canary
         self._ready = ready
+        self._give_up = give_up
         self._networks: dict[bytes, Network] = {}
         self._faults: dict[bytes, str] = {}
         self._writing = threading.Lock()
@@ -91,6 +98,7 @@ class Server:
             if network.digest != order.digest:
                 raise EngineError("A network's file is not the one that its digest names.")
             self._networks[order.digest] = network
+            self._faults.pop(order.digest, None)
         except (EngineError, MemoryError) as error:
             self._faults[order.digest] = str(error)
 
@@ -126,11 +134,11 @@ class Server:
                 done = self._pool.wait(LOOK_S)
                 if done is not None:
                     self._say(Finished(done))
-        except OSError as error:
+        except Exception as error:  # whatever it is, jobs would wait for ever
             if not self._ended.is_set():
-                print(f"Nobody takes this engine's answers: {error.strerror}.", file=sys.stderr)
-            self._ended.set()
-            self._pool.stop()
+                self._ended.set()
+                self._pool.stop()
+                self._give_up(error)
 
     def _say(self, answer: Answer) -> None:
         data = answer.to_stream()

@@ -109,6 +109,8 @@ def test_a_conversation() -> None:
         answer = it.hear()
         assert isinstance(answer, Failed)
         assert answer.id == 8
+        it.say(LoadNetwork(NET.digest, NET.file[:-1]), LoadNetwork(NET.digest, NET.file), Play(PipeJob.of(mine)))
+        assert it.hear() == Finished(expected)
         it.say(ForgetNetwork(NET.digest), Play(PipeJob.of(mine)))
         assert isinstance(it.hear(), Failed)
         it.say(Play(PipeJob.of(job(9, None))))
@@ -156,12 +158,27 @@ def test_the_end_of_the_orders_ends_it_in_the_middle_of_games() -> None:
 
 
 def test_nobody_reads_the_answers() -> None:
+    """It ends without another order, and without the end of the orders."""
     with engine() as it:
         assert isinstance(it.hear(), Ready)
         assert it.process.stdout is not None
         it.process.stdout.close()
         it.say(Play(PipeJob.of(job(1, None))))
-        assert it.close() == 0
+        assert it.process.wait(20) == 0
+        assert it.process.stderr is not None
+        assert it.process.stderr.read() == b"Nobody takes this engine's answers: Broken pipe.\n"
+
+
+def test_an_engine_that_cannot_answer_ends() -> None:
+    program = (
+        "from native.pool import Pool; from native.serve import main\n"
+        "def wait(self, timeout_s): raise MemoryError\n"
+        "Pool.wait = wait; main()"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.wait(20) == 1
+        assert process.stderr is not None
+        assert process.stderr.read() == b"The engine cannot answer: MemoryError\n"
 
 
 def test_nobody_reads_the_answers_and_orders_go_on() -> None:
@@ -186,7 +203,8 @@ def test_games_end_when_nobody_takes_the_answers() -> None:
     read, write = os.pipe()
     long = replace(job(2, cap=140), config=SearchConfig(visits_full=60000))
     with os.fdopen(read, "rb") as reader, os.fdopen(write, "wb") as writer, Pool(2, Kernel.SCALAR) as pool:
-        server = Server(pool, reader, Deaf(), lambda: None, Ready(1, "scalar", 2, 1))
+        given_up: list[Exception] = []
+        server = Server(pool, reader, Deaf(), lambda: None, Ready(1, "scalar", 2, 1), given_up.append)
         running = threading.Thread(target=server.run)
         running.start()
         orders = (LoadNetwork(NET.digest, NET.file), Play(PipeJob.of(long)), Play(PipeJob.of(job(1, None))))
@@ -196,6 +214,7 @@ def test_games_end_when_nobody_takes_the_answers() -> None:
         done = pool.wait(60)
         assert done is not None
         assert (done.id, done.is_stopped) == (2, True)
+        assert [type(error) for error in given_up] == [BrokenPipeError]
         writer.close()
         running.join(20)
         assert not running.is_alive()
