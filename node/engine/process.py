@@ -1,7 +1,8 @@
 """The engine in a process of its own, started again when it dies: games are functions of their jobs, so none is lost.
 
 Spec: `docs/spec/pipe.md`. Invariants: an order is answered once, however often the engine died in between; no life of the
-engine gets a job before its canaries came out; the engine ends with its node, since its orders end then.
+engine gets a job before its canaries came out; a life that does not answer is ended; the engine ends with its node,
+since its orders end then.
 """
 
 import math
@@ -49,6 +50,8 @@ FIRST = 0
 
 REFUSED = 2
 START_WITHIN_S = 120
+CANARY_EVERY_S = 60
+CANARY_WITHIN_S = 120
 END_WITHIN_S = 10
 MOST_DEATHS = 5
 WITHIN_S = 60
@@ -178,10 +181,11 @@ class EngineProcess:
                 nursery.start_soon(_keep_tail, process.stderr, tail)
                 async with trio.open_nursery() as talk:
                     talk.start_soon(self._send, process.stdin)
+                    talk.start_soon(self._watch)
                     with self._life:
                         why = await self._hear(process.stdout)
                     if self._life.cancelled_caught:
-                        why = f"was not ready within {START_WITHIN_S} s"
+                        why = self._late()
                     talk.cancel_scope.cancel()
                 await _end(process)
         finally:
@@ -192,6 +196,21 @@ class EngineProcess:
         if process.returncode == REFUSED and self._ready is None and not why:
             raise EngineRefused(last or "The engine does not start.")
         return why or _end_of(process.returncode, last)
+
+    async def _watch(self) -> None:
+        """Asks for a canary every minute and ends a life that does not answer: a process may hang without dying."""
+        while True:
+            await trio.sleep(CANARY_EVERY_S)
+            with trio.move_on_after(CANARY_WITHIN_S) as limit:
+                await self.verify_canaries()
+            if limit.cancelled_caught:
+                self._life.cancel()
+
+    def _late(self) -> str:
+        """What a life did that was too slow, as the end of a sentence."""
+        if self._life.deadline < math.inf:
+            return f"was not ready within {START_WITHIN_S} s"
+        return f"did not answer within {CANARY_WITHIN_S} s"
 
     async def _send(self, stdin: trio.abc.SendStream) -> None:
         """Sends orders as they come, before each the networks that it needs and this life does not have."""

@@ -128,6 +128,17 @@ async def test_a_killed_engine_loses_no_game(tmp_path: Path) -> None:
     assert "was ended by signal 9" in told.events[0][1]
 
 
+async def test_an_engine_that_hangs_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, seconds in (("CANARY_EVERY_S", 0.1), ("CANARY_WITHIN_S", 5), ("END_WITHIN_S", 0.1)):
+        monkeypatch.setattr(process, name, seconds)
+    told = Told()
+    async with engine_of(tmp_path, told=told) as engine:
+        os.kill(engine.pid, signal.SIGSTOP)
+        assert (await engine.play(job(2))).block == played([job(2)])[2].block
+        assert engine.restarts >= 1
+    assert "did not answer within 5 s" in told.events[0][1]
+
+
 async def test_who_gives_up_waiting_loses_only_that(tmp_path: Path) -> None:
     async with engine_of(tmp_path) as engine:
         with trio.move_on_after(0.01):
