@@ -232,6 +232,8 @@ class Contributor:
                 if len(blocks) < per_batch and not last:
                     return
                 await self._engine.verify_canaries()
+                if member.store.series(release.id) != series:
+                    continue  # a batch before these games was lost meanwhile: its counters come first
                 self._seal(release, series.counter, blocks if last else blocks[:per_batch], last)
                 if last:
                     return
