@@ -92,6 +92,7 @@ def _progress() -> "Callable[[str], None]":
 
 def _remember(report: "Report") -> None:
     from node.machine import Machine, store_machine
+    from node.machine.machine import machine_path
 
     plan, choice = report.plan, report.choice
     machine = Machine.here(
@@ -100,7 +101,7 @@ def _remember(report: "Report") -> None:
     try:
         click.echo(f"Remembered in {store_machine(machine)}; join, verify and local use it.", err=True)
     except OSError as error:
-        click.echo(f"Not remembered: {error.filename}: {error.strerror}.", err=True)
+        click.echo(f"Not remembered in {machine_path()}: {error.strerror}.", err=True)
 
 
 def _table(report: "Report", is_first: bool, spent: float) -> str:

@@ -69,6 +69,7 @@ def gonode() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command line (`arguments`, or the process's) and exits with its status."""
+    _open_streams()
     try:
         status = gonode.main(arguments, prog_name="gonode", standalone_mode=False) or 0
         sys.stdout.flush()
@@ -90,6 +91,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if status == INTERRUPTED:
             sys.exit(status)
         _leave(sentence_of(error), status)
+
+
+def _open_streams() -> None:
+    """What was closed by whoever started this (`>&-`) is the null device, so that nothing else gets its number."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
 
 
 def _leave(sentence: str, status: int) -> NoReturn:

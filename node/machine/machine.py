@@ -94,6 +94,8 @@ def load_machine() -> Machine | None:
     """The record of this machine, or None when there is none that is to be believed."""
     try:
         path = machine_path()
+        if not path.is_file():  # a pipe might never end
+            return None
         with path.open("rb") as file:
             machine = Machine.parse(file.read(MOST_BYTES).decode("utf-8"))
         return machine if machine.is_here else None

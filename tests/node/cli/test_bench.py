@@ -71,7 +71,7 @@ def test_a_record_that_cannot_be_written_costs_no_numbers(path: Path) -> None:
     answer = gonode("bench", *SHORT, "--json")
     assert answer.status == 0
     assert list(json.loads(answer.out)) == KEYS
-    assert answer.err.startswith("Not remembered: ")
+    assert answer.err == f"Not remembered in {path}: Is a directory.\n"
     assert load_machine() is None
 
 

@@ -121,6 +121,14 @@ def test_nobody_reads_the_output(home: Home) -> None:
         assert process.wait(60) == 2
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_error(closed: str) -> None:
+    command = f'"{sys.executable}" -m node --version {closed}; echo $?'
+    ended = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60)
+    assert ended.stdout.splitlines()[-1] == "0"
+    assert ended.stderr == ""
+
+
 # ---- status
 
 

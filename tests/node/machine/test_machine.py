@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,9 @@ def test_damaged_bytes_are_not_believed(record: Machine, path: Path) -> None:
 
 def test_what_is_no_file_is_no_record(path: Path) -> None:
     path.mkdir(parents=True)
+    assert load_machine() is None
+    path.rmdir()
+    os.mkfifo(path)  # to which nobody writes
     assert load_machine() is None
 
 
