@@ -14,9 +14,10 @@ from typing import Any, Final, Self
 
 import torch
 
+from native.canary import WrongMachine
 from native.network import Network
 from native.pool import Pool
-from trainer.evaluator import Evaluator, Outputs
+from trainer.evaluator import Evaluator, NotExact, Outputs
 
 PULL_S: Final = 0.2
 MAX_NETWORKS: Final = 8
@@ -42,8 +43,11 @@ class Evaluators:
             return evaluator.run(size, planes)
 
     def outputs(self, network: Network, size: int, planes: bytes) -> bytes:
-        """The bytes of `run`, as a canary compares them."""
-        return self.run(network, size, planes).tobytes()
+        """The bytes of `run`, as a canary compares them; raises WrongMachine where `run` raises NotExact."""
+        try:
+            return self.run(network, size, planes).tobytes()
+        except NotExact as error:
+            raise WrongMachine(str(error)) from None
 
 
 class Leaves:

@@ -8,10 +8,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from unittest.mock import Mock
 
 import pytest
 import torch
 
+from native.canary import WrongMachine, verify_outputs
 from native.network import Kernel, Network
 from native.pipe import (
     Answer,
@@ -32,7 +34,8 @@ from native.pipe_job import PipeJob
 from native.pool import Done, Job, Pool
 from native.rules import Rules
 from native.search import Player, SearchConfig
-from trainer.evaluator import Outputs
+from trainer import evaluator
+from trainer.evaluator import NotExact, Outputs
 from trainer.leaves import MAX_NETWORKS, Evaluators, Leaves
 
 CONFIG = SearchConfig(
@@ -223,6 +226,15 @@ def test_a_failing_device_ends_the_process_with_one_sentence() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 1
     assert done.stderr == f"The device cpu failed: out of memory{os.linesep}".encode()
+
+
+def test_a_device_that_begins_to_compute_wrongly_fails_its_canaries(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluators = Evaluators(torch.device("cpu"))
+    verify_outputs(evaluators.outputs)
+    evaluators = Evaluators(torch.device("cpu"))
+    monkeypatch.setattr(evaluator, "verify_exact", Mock(side_effect=NotExact("This device is unwell.")))
+    with pytest.raises(WrongMachine, match="unwell"):
+        verify_outputs(evaluators.outputs)
 
 
 def test_a_device_keeps_a_few_networks() -> None:
