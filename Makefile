@@ -12,7 +12,7 @@ C_SOURCES := CMakeLists.txt $(wildcard native/include/*.h native/src/*.c native/
 C_TESTS := $(wildcard native/tests/*.c native/tests/*.h)
 PACKAGES := node protocol native trainer verification
 
-.PHONY: demo test check bench fuzz soak help clean prerequisites pytest ctest tsan portable arm
+.PHONY: demo test check bench fuzz soak help clean prerequisites pytest ctest tsan portable arm arm-soak
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -31,7 +31,7 @@ help:
 demo: $(VENV)/.built
 	$(VENV)/bin/gonode local --run runs/demo.toml --dir demo --at-least-minutes 8
 
-test: pytest ctest tsan portable arm
+test: pytest ctest tsan portable arm arm-soak
 
 pytest: $(VENV)/.dev $(VENV)/.built
 	$(PY) -m pytest
@@ -57,8 +57,12 @@ ifneq ($(ARM_TOOLS),)
 arm: build/arm/.built
 	QEMU_CPU=max GO_TEST_BEST=neon-dot $(VENV)/bin/ctest --test-dir build/arm --output-on-failure -j 2
 	QEMU_CPU=cortex-a53 GO_TEST_BEST=neon $(VENV)/bin/ctest --test-dir build/arm --output-on-failure -j 2
+
+arm-soak: build/arm/.built
+	QEMU_CPU=max GO_TEST_BEST=neon-dot qemu-aarch64-static -L /usr/aarch64-linux-gnu build/arm/test_exact full
+	QEMU_CPU=cortex-a53 GO_TEST_BEST=neon qemu-aarch64-static -L /usr/aarch64-linux-gnu build/arm/test_exact full
 else
-arm:
+arm arm-soak:
 	@echo "SKIPPED: the tests on 64-bit ARM need qemu-user-static, gcc-aarch64-linux-gnu and libc6-dev-arm64-cross."
 endif
 
@@ -86,6 +90,7 @@ soak: $(VENV)/.dev $(VENV)/.built
 	@if command -v clang >/dev/null; then $(MAKE) CC=clang build/asan-clang/.built && \
 	  $(VENV)/bin/ctest --test-dir build/asan-clang --output-on-failure; fi
 	$(PY) -m tests.native.random_games 100000
+	$(MAKE) arm-soak
 	$(MAKE) fuzz SECONDS=600
 
 clean:

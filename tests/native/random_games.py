@@ -1,8 +1,8 @@
 """Random games played by the engine and by the slow reference at once: `python -m tests.native.random_games GAMES [FIRST]`.
 
-Game number n is a function of n. After every move position hash, end and side to move are compared, the legal set as well
-(on large boards after some moves); here and there and at the end score, owners, pass-alive area and input planes too.
-What the engine answered is accumulated, so that equal hashes over many games mean equal answers on every machine.
+Game number n is a function of n. After every move position hash, end, side to move and legal set are compared; here and
+there and at the end score, owners, pass-alive area and input planes too. What the engine answered is accumulated, so that
+equal hashes over many games mean equal answers on every machine.
 """
 
 from __future__ import annotations
@@ -114,8 +114,7 @@ def play_both(number: int) -> bytes:
         assert (game.hash, game.to_move, game.end) == (reference.hash, reference.to_move, reference.end), ply
         assert game.stones() == bytes(reference.board), ply
         legal = game.legal()
-        if not is_large or ply % 16 == 0 or game.end != End.NONE:
-            compare_moves(game, reference, legal)
+        compare_moves(game, reference, legal)
         if rng.chance() < (0.004 if is_large else 0.05) or game.end != End.NONE:
             trail.update(compare_all(game, reference))
         trail.update(struct.pack("<QBB", game.hash, game.to_move, game.end) + legal)
