@@ -147,12 +147,16 @@ class EngineProcess:
     async def run(self) -> None:
         """Keeps an engine running until cancelled. Raises EngineRefused, EngineLost, WrongMachine."""
         deaths: deque[float] = deque(maxlen=MOST_DEATHS)
+        unwell = 0
         while True:
             why = await self._live()
             now = trio.current_time()
             deaths.append(now)
             if len(deaths) == MOST_DEATHS and now - deaths[0] < WITHIN_S:
                 raise EngineLost(f"The engine ended {MOST_DEATHS} times within {WITHIN_S} s; at last it {why}.")
+            unwell = 0 if self._life.deadline == math.inf else unwell + 1
+            if unwell == MOST_DEATHS:
+                raise EngineLost(f"The engine did not start {MOST_DEATHS} times in a row; at last it {why}.")
             self.restarts += 1
             self._events("engine", f"The engine {why}; started again (time {self.restarts}).", restarts=self.restarts)
             recent = sum(now - death < WITHIN_S for death in deaths)

@@ -197,6 +197,21 @@ async def test_an_engine_that_dies_again_and_again(
     assert len(told.events) == 4
 
 
+async def test_an_engine_that_never_gets_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However far apart its ends are."""
+    monkeypatch.setattr(process, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(process, "START_WITHIN_S", 0.2)
+    monkeypatch.setattr(process, "WITHIN_S", 0.0)
+    told = Told()
+    with pytest.raises(BaseExceptionGroup) as caught:
+        async with engine_of(tmp_path, [sys.executable, "-S", "-c", "import sys; sys.stdin.read()"], told):
+            pytest.fail("the engine was believed")
+    error = only(caught.value)
+    assert isinstance(error, EngineLost)
+    assert str(error) == "The engine did not start 5 times in a row; at last it was not ready within 0.2 s."
+    assert len(told.events) == 4
+
+
 async def test_an_engine_that_cannot_start(tmp_path: Path) -> None:
     with pytest.raises(BaseExceptionGroup) as caught:
         async with engine_of(tmp_path, [sys.executable, "-m", "native.serve", "--kernel", "abacus"]):
