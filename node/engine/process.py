@@ -134,7 +134,10 @@ class EngineProcess:
         if isinstance(answer, Failed):
             raise EngineError(answer.sentence)
         assert isinstance(answer, Finished)
-        return replace(answer.done, id=job.id)
+        done = replace(answer.done, id=job.id)
+        if not (done.is_ok or done.is_mismatch or done.is_stopped):
+            raise EngineError(f"The engine does not play game {job.counter}: {done.sentence}", done.status)
+        return done
 
     def _believe(self, answer: CanaryAnswer) -> None:
         if not answer.ok:

@@ -155,6 +155,17 @@ async def test_a_job_that_the_engine_refuses(tmp_path: Path) -> None:
         assert (await engine.play(job(2))).is_ok
 
 
+async def test_a_game_that_cannot_be_played_is_an_error(tmp_path: Path) -> None:
+    """And not a game that is missing for ever."""
+    twice = replace(job(4), opening_moves=(3, 3))
+    async with engine_of(tmp_path) as engine:
+        with pytest.raises(EngineError, match=r"^The engine does not play game 4: .* occupied"):
+            await engine.play(twice)
+        with pytest.raises(EngineError, match="does not play game 4"):
+            await engine.replay(twice, b"")
+        assert (await engine.play(job(2))).is_ok
+
+
 async def test_a_machine_that_computes_wrongly_from_the_start(tmp_path: Path) -> None:
     with pytest.raises(BaseExceptionGroup) as caught:
         async with engine_of(tmp_path, [*WRONG, "0"]):
