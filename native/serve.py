@@ -70,10 +70,12 @@ def serve(pool: Pool, canary: Callable[[], None], ready: Ready) -> None:
         pass
     except PipeError as error:
         refuse(str(error))
+    except (EngineError, MemoryError) as error:
+        _give_up(error)
 
 
 def _give_up(error: Exception) -> NoReturn:
-    """Ends the process from the thread that answers."""
+    """Ends the process, from whatever thread."""
     if isinstance(error, OSError):
         print(f"Nobody takes this engine's answers: {error.strerror}.", file=sys.stderr, flush=True)
         os._exit(0)

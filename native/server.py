@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
+from native.canary import WrongMachine
 from native.errors import EngineError
 from native.network import Network
 from native.pipe import (
@@ -36,7 +37,7 @@ END_WITHIN_S = 10.0
 
 
 class Server:
-    """Serves one node. `canary` computes what is known with all that the pool evaluates with, and raises EngineError when
+    """Serves one node. `canary` computes what is known with all that the pool evaluates with, and raises WrongMachine when
     something else comes out; `ready` is said first. `give_up` is called, on a thread of the server, with what keeps it from
     answering (OSError: nobody takes the answers); it ends the process, for `run` may wait for an order. Games end before."""
 
@@ -62,7 +63,8 @@ class Server:
 
     def run(self) -> None:
         """Serves until the orders end, or until `Stop` came and every job is answered. Then the pool is stopped, and may
-        be closed. Raises PipeError for bytes that are no order."""
+        be closed. Raises PipeError for bytes that are no order, and what `canary` raises beside WrongMachine: for want of
+        memory, say, which tells nothing about what this machine computes."""
         self._say(self._ready)
         answering = threading.Thread(target=self._answer, name="answers", daemon=True)
         answering.start()
@@ -123,7 +125,7 @@ class Server:
     def _look_at_canary(self, number: int) -> CanaryAnswer:
         try:
             self._canary()
-        except EngineError as error:
+        except WrongMachine as error:
             return CanaryAnswer(number, False, str(error)[:MAX_SENTENCE] or "The canary failed.")
         return CanaryAnswer(number, True, "")
 

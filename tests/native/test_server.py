@@ -26,6 +26,7 @@ from native.pipe import (
     Play,
     Ready,
     Replay,
+    Splitter,
     Stop,
     parse_answer,
     read_frame,
@@ -183,6 +184,20 @@ def test_an_engine_that_cannot_answer_ends() -> None:
         assert process.wait(20) == 1
         assert process.stderr is not None
         assert process.stderr.read() == b"The engine cannot answer: MemoryError\n"
+
+
+def test_a_canary_that_cannot_be_computed_accuses_nobody() -> None:
+    program = (
+        "from native import serve; from native.errors import EngineError\n"
+        "def verify_kernel(kernel): raise EngineError('There is not enough memory.', 2)\n"
+        "serve.verify_kernel = verify_kernel; serve.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=AskCanary(1).to_stream(), capture_output=True, timeout=30
+    )
+    assert (done.returncode, done.stderr) == (1, b"The engine cannot answer: There is not enough memory.\n")
+    (ready,) = Splitter().feed(done.stdout)
+    assert isinstance(parse_answer(ready), Ready)
 
 
 def test_nobody_reads_the_answers_and_orders_go_on() -> None:
