@@ -20,6 +20,8 @@ from protocol.manifest import Manifest
 from verification.releases import ReleaseInfo, first_network
 
 SEED_DOMAIN = b"gonode/match/v1\0"
+MOST_BYTES = 1 << 27
+"""Above every network's file; of a longer one no more is read."""
 
 
 class OpponentError(ValueError):
@@ -109,7 +111,8 @@ class Gallery:
 def load_network_file(path: Path) -> Network:
     """A network from its file; raises OpponentError."""
     try:
-        return Network.load(path.read_bytes())
+        with path.open("rb") as file:
+            return Network.load(file.read(MOST_BYTES))
     except OSError as error:
         raise OpponentError(f"{path}: cannot be read ({error.strerror}).") from None
     except EngineError as error:

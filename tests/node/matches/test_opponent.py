@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from native.game import Game
-from native.network import Kernel
+from native.network import Kernel, Network
 from native.rules import Colour, Rules
 from node.disk.blob_store import BlobStore
 from node.disk.home import Home
+from node.matches import opponent
 from node.matches.opponent import (
     Gallery,
     NetworkOpponent,
@@ -118,6 +119,14 @@ def test_a_network_file_plays_as_its_release_does(home: Home, tmp_path: Path) ->
         }
         assert len(moves) == 1
         game.play(moves.pop())
+
+
+def test_a_huge_file_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "net"
+    path.write_bytes(Network.first(bytes(32), 1, 16) + bytes(5000))
+    monkeypatch.setattr(opponent, "MOST_BYTES", 12_000)
+    with pytest.raises(OpponentError, match="has 12000 bytes"):
+        load_network_file(path)
 
 
 def test_what_is_missing(tmp_path: Path) -> None:
