@@ -63,11 +63,13 @@ def standard_streams() -> tuple[BinaryIO, BinaryIO]:
 
 def serve(pool: Pool, canary: Callable[[], None], ready: Ready) -> None:
     """Serves a node on the standard streams until it goes away; its going away is no error."""
-    reader, writer = standard_streams()
     try:
+        reader, writer = standard_streams()
         Server(pool, reader, writer, canary, ready, _give_up).run()
     except BrokenPipeError:
         pass
+    except OSError as error:
+        refuse(f"Standard input and output are no pipe to a node: {error.strerror}.")
     except PipeError as error:
         refuse(str(error))
     except (EngineError, MemoryError) as error:

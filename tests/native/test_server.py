@@ -258,6 +258,14 @@ def test_bytes_that_are_no_orders(data: bytes) -> None:
     assert done.stderr.endswith(b".\n")
 
 
+@pytest.mark.parametrize("streams", ["<&-", "</dev/null >&-"])
+def test_streams_that_are_closed(streams: str) -> None:
+    command = ["/bin/sh", "-c", f'"{sys.executable}" -m native.serve {streams}']
+    done = subprocess.run(command, capture_output=True, timeout=30)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"Standard input and output are no pipe to a node: Bad file descriptor.\n"
+
+
 @pytest.mark.parametrize(
     "options",
     [["--kernel", "abacus"], ["--threads", "0"], ["--threads", "x"], ["--nice", "20"], ["--speed", "9"], ["x"]],
