@@ -208,6 +208,8 @@ class EngineProcess:
         """Asks for a canary every minute and ends a life that does not answer: a process may hang without dying."""
         while True:
             await trio.sleep(CANARY_EVERY_S)
+            if self._life.deadline < math.inf:
+                continue  # its first canary has not come out yet
             with trio.move_on_after(CANARY_WITHIN_S) as limit:
                 await self.verify_canaries()
             if limit.cancelled_caught:
