@@ -113,8 +113,8 @@ TARGETS = (
         before="KataGo 7.3, Sayuri 1.8",
     ),
     Target(
-        "us of search a visit, outside the network",
-        *("selfplay", 6, cell(GAMES, "us/visit outside")),
+        "us of search a visit on 9x9, outside the network (b1c16: beside b6c96 the difference is noise)",
+        *("search", 6, cell("rows", "us/visit outside", subject="9x9 b1c16")),
         at_most=True,
         before="KataGo 36.7",
     ),
