@@ -1,6 +1,6 @@
 """The transport over TCP: py-libp2p with Noise, Yamux and GossipSub, restricted and hardened.
 
-Spec: docs/spec/swarm.md ("libp2p"). Streams carry frames under their own deadlines and limits; a peer is its Ed25519
+Spec: docs/spec/wire.md ("Connection"). Streams carry frames under their own deadlines and limits; a peer is its Ed25519
 key, proven by the Noise handshake (nothing weaker is offered). The library is imported when a transport is opened.
 """
 
@@ -45,6 +45,7 @@ _READ_BYTES: Final = 256 << 10
 _PENDING_PUBLICATIONS: Final = 256
 _MAX_RPC: Final = 256 << 10
 _LENGTH_BYTES: Final = 4
+_NAMES: Final = {"dns": trio.socket.AF_UNSPEC, "dns4": trio.socket.AF_INET, "dns6": trio.socket.AF_INET6}
 
 
 class Libp2pStream:
@@ -148,20 +149,32 @@ class Libp2pTransport:
         if key == self.key:
             raise Unreachable(f"{address} is this node itself.")
         try:
-            info = info_from_p2p_addr(Multiaddr(address))
+            place = Multiaddr(address)
+            info_from_p2p_addr(place)
         except Exception as error:
             raise Unreachable(f"{address[:200]!r} is not an address that can be dialed.") from error
-        network = self.host.get_network()
         with trio.move_on_after(DIAL_S):
-            try:
-                if key not in self.peers():
-                    network.unblock_peer(info.peer_id)  # a failed dial blocks a peer for 60 s
-                    self.host.get_peerstore().clear_addrs(info.peer_id)  # only the address given is tried
-                    await self.host.connect(info)
-            except Exception as error:
-                raise Unreachable(f"No peer {short(key)} could be reached at {address}.") from error
+            if key not in self.peers():
+                await self._connect(place, key)
             return key
         raise Unreachable(f"Nobody answered at {address} within {DIAL_S:g} s.")
+
+    async def _connect(self, place: Any, key: bytes) -> None:
+        """Connects to the peer at a multiaddr, whose name (if it has one) is tried with each of its IP addresses."""
+        from libp2p.peer.peerinfo import info_from_p2p_addr
+
+        failure: Exception | None = None
+        for plain in await _resolved(place):
+            info = info_from_p2p_addr(plain)
+            self.host.get_network().unblock_peer(info.peer_id)  # a failed dial blocks a peer for 60 s
+            self.host.get_peerstore().clear_addrs(info.peer_id)  # only the address given is tried
+            try:
+                await self.host.connect(info)
+            except Exception as error:
+                failure = error
+            else:
+                return
+        raise Unreachable(f"No peer {short(key)} could be reached at {place}.") from failure
 
     async def open(self, peer: bytes, protocol: str) -> Libp2pStream:
         from libp2p.host.exceptions import StreamFailure
@@ -373,6 +386,25 @@ def _listen_address(address: str, own_key: bytes) -> Any:
     if len(names) != 2 or names[0] not in ("ip4", "ip6") or names[1] != "tcp":
         raise CannotListen(f"{address[:200]!r} is not an address to listen at: /ip4/ADDRESS/tcp/PORT is.")
     return place
+
+
+async def _resolved(place: Any) -> list[Any]:
+    """A multiaddr with each IP address that its name has now; py-libp2p fails at those that begin with a name.
+
+    Raises Unreachable when the name has none.
+    """
+    from multiaddr import Multiaddr
+
+    kind, _, after = str(place)[1:].partition("/")
+    name, _, rest = after.partition("/")
+    if kind not in _NAMES:
+        return [place]
+    try:
+        found = await trio.socket.getaddrinfo(name, None, _NAMES[kind], trio.socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise Unreachable(f"The name {name[:200]!r} leads to no address.") from error
+    hosts = dict.fromkeys(str(address[0]) for *_, address in found)
+    return [Multiaddr(f"/{'ip6' if ':' in host else 'ip4'}/{host}/{rest}") for host in hosts]
 
 
 def _id_of(key: bytes) -> Any:

@@ -1,6 +1,10 @@
 """Peer ids and addresses."""
 
+import socket
+from typing import Any
+
 import pytest
+import trio
 
 from node.peering.transport import Unreachable, address_key, id_key, peer_id, peer_key
 from tests.node.keys import secret
@@ -48,3 +52,29 @@ def test_addresses_need_a_peer(address: str) -> None:
 def test_address_key() -> None:
     key = secret(2).public
     assert address_key(f"/dns4/example.org/tcp/4001/p2p/{peer_id(key)}") == key
+
+
+class Names(trio.abc.HostnameResolver):
+    """Names that lead where a test wants."""
+
+    async def getaddrinfo(self, host: Any, port: Any, family: int = 0, type: int = 0, *_: Any, **__: Any) -> Any:
+        if host != b"run.example":
+            raise socket.gaierror("no such name")
+        assert family == socket.AF_INET
+        return [(socket.AF_INET, type, 6, "", (address, 0)) for address in ("127.0.0.9", "127.0.0.1", "127.0.0.1")]
+
+    async def getnameinfo(self, sockaddr: Any, flags: int) -> Any:
+        raise NotImplementedError
+
+
+async def test_a_name_is_dialed_at_each_of_its_addresses() -> None:
+    from node.peering.libp2p_transport import open_libp2p
+
+    trio.socket.set_custom_hostname_resolver(Names())  # for this test's run
+    with trio.fail_after(30):
+        async with open_libp2p(secret(1)) as far, open_libp2p(secret(2)) as near:
+            (address,) = far.addresses()
+            with pytest.raises(Unreachable, match=r"The name 'other\.example' leads to no address"):
+                await near.dial(address.replace("/ip4/127.0.0.1/", "/dns4/other.example/"))
+            assert await near.dial(address.replace("/ip4/127.0.0.1/", "/dns4/run.example/")) == far.key
+            assert near.peers() == (far.key,)
