@@ -1,6 +1,6 @@
 """The exchange of blobs: `/gonode/blob/1` serves chunks, `fetch` takes them from several peers at once.
 
-Spec: docs/spec/swarm.md ("Blob exchange"). One call answers with a blob's chunk list, another with one chunk. Each
+Spec: docs/spec/wire.md ("Blobs"). One call answers with a blob's chunk list, another with one chunk. Each
 chunk is checked when it arrives and kept on disk, so a fetch goes on where it stopped. A peer that gives wrong bytes is
 dropped and not asked again; the others finish.
 """
@@ -151,7 +151,7 @@ class BlobService:
             case {"op": "list", "digest": bytes(digest), **rest} if not rest and len(digest) == 32:
                 return self._require(digest).encode()
             case {"op": "chunk", "digest": bytes(digest), "index": int(index), **rest} if (
-                not rest and len(digest) == 32
+                not rest and len(digest) == 32 and not isinstance(index, bool)
             ):
                 chunks = self._require(digest)
                 chunk = self.store.chunk(digest, index) if 0 <= index < len(chunks.hashes) else None

@@ -1,6 +1,6 @@
 """Serves the log to peers from this node's own copy: `/gonode/log/1`.
 
-Spec: docs/spec/swarm.md ("Log exchange"). Calls answer with the newest head; with the newest one that enough witnesses
+Spec: docs/spec/wire.md ("Log"). Calls answer with the newest head; with the newest one that enough witnesses
 cosigned; with entries from an index on and the proof that the tree up to them is a prefix of a head's; the root that a
 smaller tree had. All are bounded.
 """
@@ -62,9 +62,11 @@ class LogService:
                 return codec.encode(self._head())
             case {"op": "cosigned", **rest} if not rest:
                 return codec.encode(self._cosigned())
-            case {"op": "entries", "start": int(start), "limit": int(limit), "size": int(size), **rest} if not rest:
+            case {"op": "entries", "start": int(start), "limit": int(limit), "size": int(size), **rest} if (
+                not rest and not _has_flag(start, limit, size)
+            ):
                 return codec.encode(self._entries(start, limit, size))
-            case {"op": "prefix", "old": int(old), "new": int(new), **rest} if not rest:
+            case {"op": "prefix", "old": int(old), "new": int(new), **rest} if not rest and not _has_flag(old, new):
                 return codec.encode(self._prefix(old, new))
         raise CallRefused("This is not a request for a log's head, cosigned head, entries or prefix.")
 
@@ -95,3 +97,8 @@ class LogService:
     def _require(self, start: int, size: int) -> None:
         if not 0 <= start <= size <= self._replica.size:
             raise CallRefused(f"The log here has {self._replica.size} entries, not {start} to {size}.")
+
+
+def _has_flag(*numbers: int) -> bool:
+    """Whether one of `numbers` is a boolean, which Python takes for an integer."""
+    return any(isinstance(number, bool) for number in numbers)
