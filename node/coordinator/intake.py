@@ -1,6 +1,6 @@
 """What the coordinator does with posts: checks, mirrors the blob behind them, logs them once, answers with a receipt.
 
-Spec: `docs/spec/network.md` ("Post"). A blob is here before its header is logged, so a batch that is in the log can be
+Spec: `docs/spec/wire.md` ("Post"). A blob is here before its header is logged, so a batch that is in the log can be
 verified whatever becomes of its contributor. A repeated post gets the first one's answer.
 """
 

@@ -1,6 +1,6 @@
 """Small request and response over one stream.
 
-Spec: docs/spec/swarm.md ("Calls"). A request is one frame; the reply is one frame whose first byte is 0 before an
+Spec: docs/spec/wire.md ("Calls"). A request is one frame; the reply is one frame whose first byte is 0 before an
 answer or 1 before a refusal: a sentence in UTF-8. Both sides have deadlines and size limits.
 """
 

@@ -1,6 +1,6 @@
 """Hints between peers: new heads, and who has which blobs. Nothing depends on their arrival.
 
-Spec: docs/spec/swarm.md ("Gossip"). Topics are `gonode/<16 hex digits of the run>/heads`, signed checkpoint notes, and
+Spec: docs/spec/wire.md ("Gossip"). Topics are `gonode/<16 hex digits of the run>/heads`, signed checkpoint notes, and
 `.../have`, `HaveList` records signed by their peer. What goes out is paced and repeated; what comes in is limited in size
 and, for each sender, in rate, taken once, and for have-lists only from keys that the run knows.
 """

@@ -1,7 +1,8 @@
 """What py-libp2p 0.8.1 needs before strangers may reach it: the only file that changes the library itself.
 
-Spec: docs/spec/swarm.md ("Hardening"). Each mend has its reason here and its attack in `tests/node/test_hardening.py`.
-They touch private names, so the version is exact: `harden` refuses any other before anything listens.
+Spec: docs/spec/swarm.md ("Hardening"). Each mend has its reason here and its attack in
+`tests/node/peering/test_hardening.py`. They touch private names, so the version is exact: `harden` refuses any other
+before anything listens.
 
 - **A failed task is not the end.** The library runs a host, its gossip and each connection as services of which one
   failed task stops everything; any exception in a stream handler, five bytes `05 ff ff ff ff ff` on `/meshsub/1.1.0`, a

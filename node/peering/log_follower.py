@@ -1,6 +1,6 @@
 """Follows the log: pulls what is new from any peer and believes only what the coordinator signed and the rules allow.
 
-Spec: docs/spec/swarm.md ("Log exchange"). Entries are applied once a proof leads from the tree that they give to a
+Spec: docs/spec/wire.md ("Log"). Entries are applied once a proof leads from the tree that they give to a
 signed head, so a lying peer is found at its first answer and the next one is asked. Every signed head seen is kept; two
 that contradict each other are written down as a `ForkProof`, and following ends. It ends as well at an entry that the
 state refuses.

@@ -1,6 +1,6 @@
 """Transports in memory, on trio's clock: the network of simulations, with seeded loss, delay, cuts and partitions.
 
-Spec: docs/spec/swarm.md ("Transport"). Limits, errors and deadlines are those of `node.peering.libp2p_transport`. A lost
+Spec: docs/spec/wire.md ("Frames"). Limits, errors and deadlines are those of `node.peering.libp2p_transport`. A lost
 frame of a stream comes late, as over TCP; a lost publication does not come. Across a partition frames wait until it heals,
 dials fail, and nothing is told. The draws of each directed pair of nodes come from their own generator.
 """

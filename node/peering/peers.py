@@ -1,8 +1,9 @@
 """Which peers a node knows and holds links to.
 
-Spec: docs/spec/swarm.md ("Links"). `PeerTable` remembers addresses with how they fared; `Links` holds up to four
-connections, dials one address at a time, waits longer after each failure, asks linked peers for addresses now and then
-(`/gonode/peers/1`), and drops a link that twice does not answer: a stopped peer never fails by itself.
+Spec: docs/spec/swarm.md ("Links"), docs/spec/wire.md ("Peers"). `PeerTable` remembers addresses with how they fared;
+`Links` holds up to four connections, dials one address at a time, waits longer after each failure, asks linked peers for
+addresses now and then (`/gonode/peers/1`), and drops a link that twice does not answer: a stopped peer never fails by
+itself.
 """
 
 import logging

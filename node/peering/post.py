@@ -1,6 +1,6 @@
 """Handing things to the coordinator: entries to be logged, and cosignatures for a head.
 
-Spec: `docs/spec/network.md` ("Post"). A post is one call: the envelope of an entry, with a fraud proof beside a rejecting
+Spec: `docs/spec/wire.md` ("Post"). A post is one call: the envelope of an entry, with a fraud proof beside a rejecting
 verdict; the answer is the log index and, for batches and gate results, the coordinator's signed receipt. A post that is
 repeated is answered as the first one was.
 """

@@ -83,6 +83,16 @@ class Log:
 
 def examples() -> dict[str, Example]:
     """All example records by the name of their format."""
+    return _story()[0]
+
+
+def log_entries() -> list[bytes]:
+    """The entries of the example's log, in order."""
+    return _story()[1]
+
+
+def _story() -> tuple[dict[str, Example], list[bytes]]:
+    """The records by the name of their format, and the log's entries."""
     made: dict[str, Example] = {}
     log = Log()
     covered = 0
@@ -252,7 +262,7 @@ def examples() -> dict[str, Example]:
     logged(EpochReveal(run, VERIFIER.public, 0, secret), VERIFIER)
     for entry in log.entries:
         parse_entry(entry)
-    return made
+    return made, log.entries
 
 
 def _root() -> Root:
