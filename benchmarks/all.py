@@ -21,10 +21,7 @@ README = HERE.parent / "README.md"
 MARK = "<!-- Everything below is written by `python -m benchmarks.all --write`. -->\n"
 BEGIN, END = "<!-- Written by `python -m benchmarks.all --write`. -->\n", "<!-- Until here. -->\n"
 FIRST = ("net", "board", "search", "selfplay", "replay", "memory")
-MODELS = ("scale",)
-"""Commands here that compute and measure nothing."""
-
-NAMES = (*FIRST, *sorted({path.stem for path in HERE.glob("[a-z]*.py")} - {*FIRST, *MODELS, "all"}))
+NAMES = (*FIRST, *sorted({path.stem for path in HERE.glob("[a-z]*.py")} - {*FIRST, "all"}))
 
 
 def measure(name: str, quick: bool) -> Tables:

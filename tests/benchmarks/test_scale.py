@@ -11,11 +11,11 @@ from math import isclose
 import pytest
 
 from benchmarks import all as every
-from benchmarks import scale
-from benchmarks._scale_assumptions import ASSUMED, CODE, DAY_S, DEFAULT, KINDS, LARGE, MEASURED, Assumptions, turned
-from benchmarks._scale_limits import RESOURCES, breaks_at, in_order
-from benchmarks._scale_model import BYTES_PER_MBIT, Load, load, speed
-from benchmarks._scale_sizes import sizes, verdict_bytes
+from benchmarks.scale import __main__ as scale
+from benchmarks.scale.assumptions import ASSUMED, CODE, DAY_S, DEFAULT, KINDS, LARGE, MEASURED, Assumptions, turned
+from benchmarks.scale.limits import RESOURCES, breaks_at, in_order
+from benchmarks.scale.model import BYTES_PER_MBIT, Load, load, speed
+from benchmarks.scale.sizes import sizes, verdict_bytes
 from node.founding.manifest_file import load_manifest
 from node.peering import libp2p_transport
 from protocol.entries import parse_entry
@@ -40,7 +40,7 @@ def test_every_number_has_a_unit_and_a_source() -> None:
 
 
 def test_a_measured_number_names_a_benchmark_that_is_there() -> None:
-    names = {*every.NAMES, *every.MODELS}
+    names = {*every.NAMES, "scale"}
     for row in DEFAULT.facts():
         if row["kind"] == MEASURED:
             found = re.match(r"benchmarks\.(\w+)", str(row["source"]))

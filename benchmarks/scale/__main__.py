@@ -2,7 +2,7 @@
 
 `python -m benchmarks.scale [--nodes N] [--verifiers V] [--large] [--set NAME=VALUE ...] [--json] [--measure] [--write]`
 
-It computes from the numbers in `benchmarks/_scale_assumptions.py`, and measures nothing but with `--measure`. `--write`
+It computes from the numbers in `benchmarks/scale/assumptions.py`, and measures nothing but with `--measure`. `--write`
 puts its tables into docs/scale.md.
 """
 
@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks._run import Row, cell_text, show, show_all, table_text
-from benchmarks._scale_assumptions import DEFAULT, LARGE, Assumptions, turned
-from benchmarks._scale_limits import in_order
-from benchmarks._scale_model import BYTES_PER_MBIT, Load, load, speed
-from benchmarks._scale_sizes import sizes
 from benchmarks.all import replace_between
+from benchmarks.scale.assumptions import DEFAULT, LARGE, Assumptions, turned
+from benchmarks.scale.limits import in_order
+from benchmarks.scale.model import BYTES_PER_MBIT, Load, load, speed
+from benchmarks.scale.sizes import sizes
 
 NODES: Final = (100, 1_000, 10_000, 100_000)
-PAGE: Final = Path(__file__).parents[1] / "docs" / "scale.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "scale.md"
 MARK: Final = "<!-- Everything below is written by `python -m benchmarks.scale --write`. -->\n"
 SENSITIVE: Final = (
     ("plies_per_core_s", 0.25),
@@ -202,7 +202,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="both runs into docs/scale.md")
     given = parser.parse_args()
     if given.measure:
-        from benchmarks._scale_measure import measured
+        from benchmarks.scale.measure import measured
 
         show(measured(MEASURED_GAMES), given.json)
         return

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, exp, log, log2
 
-from benchmarks._scale_assumptions import DAY_S, MANIFEST, Assumptions, Machine
-from benchmarks._scale_sizes import HASH_BYTES, sizes, verdict_bytes
+from benchmarks.scale.assumptions import DAY_S, MANIFEST, Assumptions, Machine
+from benchmarks.scale.sizes import HASH_BYTES, sizes, verdict_bytes
 from verification.window import window_rows
 
 BYTES_PER_MBIT = 125_000

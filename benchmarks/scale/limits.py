@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from benchmarks._scale_assumptions import Assumptions
-from benchmarks._scale_model import BYTES_PER_MBIT, Load, load, speed
-from benchmarks._scale_sizes import sizes
+from benchmarks.scale.assumptions import Assumptions
+from benchmarks.scale.model import BYTES_PER_MBIT, Load, load, speed
+from benchmarks.scale.sizes import sizes
 from protocol.tiles import MAX_ENTRY_BYTES
 
 MOST_NODES: Final = 10**7
