@@ -87,9 +87,9 @@ static GO_TARGET void tile_4(const go_conv_run *run, int32_t first, int32_t vect
 static void conv_avx2(const go_conv_run *run) {
   int32_t vectors = run->conv->outputs / GO_NET_VECTOR;
   for (int32_t vector = 0; vector < vectors; vector++) {
-    int32_t first = 0;
-    while (run->points - first > 4) tile_5(run, first, vector), first += 5;
-    if (first < run->points) tile_4(run, first, vector);
+    int32_t first = 0, fives = run->points - (run->points + 4) / 5 * 4; /* as few tiles as can be, of 5 points and of 4 */
+    for (; fives > 0; fives--, first += 5) tile_5(run, first, vector);
+    for (; first < run->points; first += 4) tile_4(run, first, vector);
   }
 }
 

@@ -34,9 +34,9 @@ INLINE void finish(const go_conv_run *run, __m512i sums, int32_t k, int32_t outp
     r = _mm256_adds_epi16(r, _mm256_loadu_si256((const __m256i *)(run->norm->bias + output)));
     r = _mm256_mulhrs_epi16(r, _mm256_loadu_si256((const __m256i *)(run->norm->multiplier + output)));
   }
-  r = _mm256_min_epi16(_mm256_max_epi16(r, _mm256_setzero_si256()), _mm256_set1_epi16(127));
   uint8_t *out = run->out + (size_t)run->at[k] * (size_t)conv->outputs + output;
-  _mm_storeu_si128((__m128i *)out, _mm256_cvtepi16_epi8(r));
+  r = _mm256_max_epi16(r, _mm256_setzero_si256());
+  _mm_storeu_si128((__m128i *)out, _mm256_cvtsepi16_epi8(r)); /* saturates at 127 */
 }
 
 /* P points from `first` on, V registers of outputs from register `vector` on; U groups of 4 inputs are unrolled. */
@@ -89,9 +89,12 @@ typedef void tile_function(const go_conv_run *run, int32_t first, int32_t vector
       tile(P, V, 1, run, first, vector);                                                               \
   }
 TILE(16, 1)
+TILE(15, 1)
+TILE(14, 1)
 TILE(13, 1)
+TILE(12, 1)
+TILE(11, 1)
 TILE(10, 1)
-TILE(13, 2)
 TILE(12, 2)
 TILE(11, 2)
 TILE(10, 2)
@@ -102,34 +105,34 @@ TILE(7, 3)
 TILE(6, 4)
 TILE(5, 4)
 
-typedef struct shape {
-  int32_t points, registers;
-  tile_function *run;
-} shape;
+enum { REGISTERS_MAX = 4, POINTS_MAX = 16 };
 
-static const shape shapes[] = {
-    {16, 1, tile_16x1}, {13, 1, tile_13x1}, {10, 1, tile_10x1}, {13, 2, tile_13x2}, {12, 2, tile_12x2}, {11, 2, tile_11x2},
-    {10, 2, tile_10x2}, {9, 2, tile_9x2},   {9, 3, tile_9x3},   {8, 3, tile_8x3},   {7, 3, tile_7x3}, {6, 4, tile_6x4}, {5, 4, tile_5x4},
+/* tiles[registers][points], as wide as the accumulators allow. */
+static tile_function *const tiles[REGISTERS_MAX + 1][POINTS_MAX + 1] = {
+    [1] = {[10] = tile_10x1, tile_11x1, tile_12x1, tile_13x1, tile_14x1, tile_15x1, tile_16x1},
+    [2] = {[9] = tile_9x2, tile_10x2, tile_11x2, tile_12x2},
+    [3] = {[7] = tile_7x3, tile_8x3, tile_9x3},
+    [4] = {[5] = tile_5x4, tile_6x4},
 };
+static const int32_t widest[REGISTERS_MAX + 1] = {[1] = 16, [2] = 12, [3] = 9, [4] = 6};
 
-/* The shape of that many registers whose tiles cover the points with the least waste; the widest of equals. */
-static const shape *choose(int32_t points, int32_t registers) {
-  const shape *best = NULL;
-  int32_t least = 0;
-  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-    if (shapes[i].registers != registers) continue;
-    int32_t covered = (points + shapes[i].points - 1) / shapes[i].points * (shapes[i].points + 1);
-    if (!best || covered < least) best = &shapes[i], least = covered;
+/* Some registers of outputs of all points, by as few tiles as can be, of sizes that differ by one at most: only where that is
+ * smaller than any tile does one run past the last point. */
+static void cover(const go_conv_run *run, int32_t vector, int32_t registers) {
+  int32_t left = (run->points + widest[registers] - 1) / widest[registers];
+  for (int32_t first = 0; first < run->points; left--) {
+    int32_t points = (run->points - first + left - 1) / left;
+    while (!tiles[registers][points]) points++;
+    tiles[registers][points](run, first, vector);
+    first += points;
   }
-  return best;
 }
 
 static void conv_vnni(const go_conv_run *run) {
   int32_t left = run->conv->outputs / GO_NET_VECTOR;
   for (int32_t vector = 0; left > 0;) {
     int32_t registers = left == 1 || left == 2 || left == 4 ? left : 3;
-    const shape *s = choose(run->points, registers);
-    for (int32_t first = 0; first < run->points; first += s->points) s->run(run, first, vector);
+    cover(run, vector, registers);
     vector += registers, left -= registers;
   }
 }
