@@ -86,6 +86,14 @@ def engines_beside(title: str) -> Callable[[Tables], str]:
     return find
 
 
+def self_play_network(tables: Tables) -> str:
+    """Which network played, and how many evaluations a visit it took: without them the number of positions says little."""
+    for name, rows in tables.items():
+        if name.startswith(GAMES):
+            return f"ours: {name.rpartition(', ')[2]}, {rows[0]['evaluations/visit']:.2f} evaluations a visit"
+    return ""
+
+
 NINE, NINETEEN = "b6c96 9x9 batch 8", "b6c96 19x19 batch 8"
 VNNI, AVX2 = "evaluations/s, b6c96 at {}, VNNI", "evaluations/s, b6c96 at {}, AVX2"
 GAMES, SETTINGS = "whole games", "threads and games"
@@ -110,7 +118,8 @@ TARGETS = (
     Target(
         "self-play positions a processor second, b6c96, 9x9, 100 visits",
         *("selfplay", 45, cell(GAMES, "positions/cpu s")),
-        before="KataGo 7.3, Sayuri 1.8",
+        before="KataGo 7.3 (0.52 evaluations a visit), Sayuri 1.8",
+        peers=self_play_network,
     ),
     Target(
         "us of search a visit on 9x9, outside the network (b1c16: beside b6c96 the difference is noise)",
