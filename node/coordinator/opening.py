@@ -88,11 +88,10 @@ async def open_coordinator(
     with locked(home.directory), Store(home.database) as store:
         state = LogState(ticket.run)
         replay_log(state, store)
-        for envelope in (*founding[state.size :], *waiting_roots(home, state)):
-            data = envelope.encode()
-            state.check(data)
-            store.append([data])
-            state.apply(data)
+        for envelope in founding[state.size :]:
+            _enter(envelope, state, store)
+        for envelope in waiting_roots(home, state):
+            _enter(envelope, state, store)
         async with open_transport(host, [listen or _listen(ticket)]) as transport, trio.open_nursery() as nursery:
             blob_store = BlobStore(home.public)
             blobs = BlobService(transport, blob_store)
@@ -115,10 +114,17 @@ async def open_coordinator(
                 nursery.cancel_scope.cancel()
 
 
+def _enter(envelope: Envelope, state: LogState, store: Store) -> None:
+    data = envelope.encode()
+    state.check(data)
+    store.append([data])
+    state.apply(data)
+
+
 def waiting_roots(home: Home, state: LogState) -> list[Envelope]:
-    """The root version that `gonode root sign` made, unless it is logged already."""
+    """The root version that `gonode root sign` made, unless it is logged already; the log is founded."""
     envelope = next_root(home)
-    is_new = envelope is not None and state.size > 0 and Root.open(envelope).version > state.root.version
+    is_new = envelope is not None and Root.open(envelope).version > state.root.version
     return [envelope] if envelope is not None and is_new else []
 
 

@@ -19,9 +19,14 @@ NEXT_ROOT = "root.next"
 
 
 def sign_root(directory: Path, verifiers: Sequence[bytes]) -> Root:
-    """Writes the next root version, with these verifiers besides the old ones; raises FoundingError or KeyringError."""
+    """Writes the next root version, with these verifiers besides the old ones; raises FoundingError or KeyringError.
+
+    One that waits to be logged is replaced by one of the same version with its verifiers too, since versions rise by one.
+    """
     home = Home(directory)
-    newest = _newest_root(home)
+    logged = _logged_root(home)
+    waiting = next_root(home)
+    newest = logged if waiting is None else max(logged, Root.open(waiting), key=lambda root: root.version)
     secret = load_key(home.key("root"))
     run = home.load_ticket().run
     if secret.public not in newest.keys or newest.threshold > 1:
@@ -33,7 +38,7 @@ def sign_root(directory: Path, verifiers: Sequence[bytes]) -> Root:
             raise FoundingError(f"{key.hex()[:16]} has a role already.")
         roles.append(Role(VERIFIER, key, f"verifier-{key.hex()[:8]}"))
     count = sum(role.role == VERIFIER for role in roles)
-    root = Root(run, newest.version + 1, newest.threshold, newest.keys, tuple(roles), count // 2 + 1)
+    root = Root(run, logged.version + 1, newest.threshold, newest.keys, tuple(roles), count // 2 + 1)
     write_file(directory / NEXT_ROOT, root.seal(secret).encode())
     return root
 
@@ -44,10 +49,8 @@ def next_root(home: Home) -> Envelope | None:
     return load_envelope(path) if path.exists() else None
 
 
-def _newest_root(home: Home) -> Root:
-    waiting = next_root(home)
-    if waiting is not None:
-        return Root.open(waiting)
+def _logged_root(home: Home) -> Root:
+    """The newest root version in the coordinator's log; version 1 before its first start."""
     newest: Root | None = None
     if home.database.exists():
         with Store(home.database) as store:

@@ -1,18 +1,21 @@
 """Next root versions: signed by the root's key, accepted by the log, logged once at the coordinator's start."""
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from node.coordinator.opening import waiting_roots
+from node.coordinator.opening import open_coordinator, waiting_roots
 from node.disk.home import Home
 from node.disk.keyring import create_key, load_key
 from node.disk.store import Store
 from node.founding.founding import FoundingError, found_run, load_founding
 from node.founding.root_signing import next_root, sign_root
+from node.peering.memory_transport import MemoryNetwork
 from protocol.errors import BadKey, ParseError
 from protocol.root import Root
 from tests.node.keys import secret
+from tests.sim.inline_engine import InlineEngine
 from verification.state import LogState
 
 ADDRESS = "/ip4/127.0.0.1/tcp/4001"
@@ -47,7 +50,7 @@ def test_a_verifier_is_approved(home: Home) -> None:
 def test_more_are_added_before_and_after_the_coordinator_logged_it(home: Home) -> None:
     sign_root(home.directory, KEYS[:1])
     second = sign_root(home.directory, KEYS[1:3])
-    assert (second.version, len(second.verifiers), second.witness_threshold) == (3, 3, 2)
+    assert (second.version, len(second.verifiers), second.witness_threshold) == (2, 3, 2)
     waiting = next_root(home)
     assert waiting is not None
     state = begun(home)
@@ -90,3 +93,16 @@ def test_another_key_cannot_sign(home: Home) -> None:
 def test_no_run(tmp_path: Path) -> None:
     with pytest.raises(FoundingError, match="no run is here"):
         sign_root(tmp_path, KEYS[:1])
+
+
+async def test_what_was_signed_before_the_first_start_is_logged_by_it(home: Home) -> None:
+    """Also by two commands, one after the other."""
+    sign_root(home.directory, KEYS[:1])
+    sign_root(home.directory, KEYS[1:2])
+    network = MemoryNetwork()
+    opening = open_coordinator(
+        home, InlineEngine(), lambda *_, **__: None, lambda: 0.0, lambda key, _: network.open(key), rng=Random(2)
+    )
+    async with opening as coordinator:
+        root = coordinator.intake._member.state.root
+    assert (root.version, [role.key for role in root.verifiers]) == (2, KEYS[:2])
