@@ -30,7 +30,7 @@ from verification.setup import selfplay_job
 AGAIN_S = 5.0
 
 MOST_WAITING = 256
-"""Batches that may wait in the outbox; play is paused while more do.
+"""Batches that may wait in the outbox; play is paused when so many do, until a quarter of them is gone.
 
 A coordinator takes so many in a few minutes, while releases are minutes apart and a batch counts until its release is two
 old; whoever is cut off plays on for hours before so many wait.
@@ -76,12 +76,13 @@ class Contributor:
         kept = sum(len(member.store.games(release.id)) for release in member.releases[-2:])
         waiting_for, since = None, None
         if self.paused_since is not None:
-            waiting_for = f"fewer than {MOST_WAITING} batches that wait to be logged; play is paused"
+            waiting_for = f"fewer than {_go_on_below()} batches that wait to be logged; play is paused"
             since = int(self.paused_since)
         return [{"name": "games", "length": kept, "waiting_for": waiting_for, "since_unix_s": since}]
 
     def drain(self) -> None:
         """Finish the games in flight, send what is complete, then let `run` return."""
+        self.paused_since = None
         self._draining.set()
         self._member.wake()
 
@@ -193,14 +194,19 @@ class Contributor:
             await self._pack(release, final=True)
 
     async def _pause(self, is_wanted: Callable[[], bool]) -> None:
-        """Waits while too many batches wait, as long as more games are wanted at all."""
+        """Waits while too many batches wait, as long as more games are wanted at all; a new release does not end a pause."""
         member = self._member
-        while member.store.waiting_count(BATCH) >= MOST_WAITING and is_wanted():
-            if self.paused_since is None:
+        while is_wanted():
+            waiting = member.store.waiting_count(BATCH)
+            if self.paused_since is None and waiting >= MOST_WAITING:
                 self.paused_since = member.clock()
                 member.events("waiting", f"Play is paused: {MOST_WAITING} batches wait to be logged.")
+            elif self.paused_since is not None and waiting < _go_on_below():
+                self.paused_since = None
+                member.events("waiting", "Play goes on.")
+            if self.paused_since is None:
+                return
             await member.change_within(1.0)
-        self.paused_since = None
 
     async def _play_one(self, release: ReleaseInfo, player: Player, counter: int, slots: trio.Semaphore) -> None:
         member = self._member
@@ -273,6 +279,11 @@ class Contributor:
             self.outbox.put(BATCH, envelope.digest, envelope)
             member.store.put_series(Series(release.id, first + len(blocks), final))
             member.store.drop_games(release.id, first + len(blocks))
+
+
+def _go_on_below() -> int:
+    """Play that is paused goes on once fewer batches wait: not at the first that is logged, or it would pause each time."""
+    return MOST_WAITING - MOST_WAITING // 4
 
 
 def _contiguous(games: list[tuple[int, bytes]], start: int) -> list[bytes]:
