@@ -21,19 +21,24 @@ INTERRUPTED = 130
 
 
 class Lifetime:
-    """Runs a role until it returns or is told to end; `interrupt` (by default `drain`) answers the first Ctrl-C."""
+    """Runs a role until it returns or is told to end.
+
+    `draining` is what the role says when it is told to drain; `interrupt` (by default `drain`) answers the first Ctrl-C.
+    """
 
     def __init__(
         self,
         home: Home,
         events: Events,
         drain: Callable[[], None],
+        draining: str,
         status: Callable[[], dict[str, Any]],
         interrupt: Callable[[], None] | None = None,
     ) -> None:
         self._home = home
         self._events = events
         self._drain = drain
+        self._draining = draining
         self._status = status
         self._interrupt = interrupt or drain
         self._exit = DONE
@@ -55,7 +60,7 @@ class Lifetime:
             return self._status()
 
         async def drain() -> dict[str, Any]:
-            self._events("draining", "Draining: what is in flight is finished, then this node ends.")
+            self._events("draining", self._draining)
             self._drain()
             return {"ok": True}
 

@@ -72,7 +72,7 @@ async def _live(
         if member.state.size >= 2:
             await role.run()
 
-    return await Lifetime(options.home, events, drain, status).run(run)
+    return await Lifetime(options.home, events, drain, role.DRAINING, status).run(run)
 
 
 def run_contributor(options: RoleOptions, invite: Path | None, name: str | None) -> int:
@@ -148,7 +148,7 @@ def run_coordinator(home: Home, settings: EngineSettings, as_json: bool, listen:
                     await stop.wait()
                     nursery.cancel_scope.cancel()
 
-            lifetime = Lifetime(home, events, role.quiesce, status, interrupt=stop.set)
+            lifetime = Lifetime(home, events, role.quiesce, role.DRAINING, status, interrupt=stop.set)
             return await lifetime.run(run)
 
     return trio.run(main)

@@ -39,7 +39,7 @@ def stop(directory: Path | None, as_json: bool) -> int:
 @directory_option
 @json_option
 def drain(directory: Path | None, as_json: bool) -> int:
-    """Have the running node finish what is in flight, then end."""
+    """Have the running node finish what is in flight, then end; a coordinator begins nothing new and does not end."""
     answer = _ask(directory, "drain")
     click.echo(json.dumps(answer) if as_json else "Draining.")
     return 0

@@ -44,6 +44,8 @@ class Expelled(Exception):
 class Contributor:
     """One contributing node; `run` returns when a drain is complete."""
 
+    DRAINING = "Draining: games in flight are finished and what is complete is sent, then this node ends."
+
     def __init__(
         self,
         member: Member,

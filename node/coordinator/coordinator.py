@@ -33,6 +33,8 @@ TRAIN_AGAIN_S = 60
 class Coordinator:
     """The one coordinating node of a run."""
 
+    DRAINING = "Draining: nothing new is begun; posts are still taken and heads signed until this node is stopped."
+
     def __init__(
         self,
         member: Member,
@@ -58,7 +60,6 @@ class Coordinator:
     def quiesce(self) -> None:
         """Begin nothing new: stop training and the own player, but keep taking posts, deciding and signing heads."""
         self._working.cancel()
-        self.doing = "quiet"
 
     async def run(self) -> None:
         """Coordinates until cancelled."""
@@ -120,7 +121,7 @@ class Coordinator:
             "coordinator",
             self._secret.public,
             self._outbox,
-            doing=self.doing,
+            doing="draining" if self._working.cancel_called else self.doing,
             training=self._cycle.progress,
             faults=[fault.reason for fault in state.faults],
             releases=[

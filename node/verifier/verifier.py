@@ -53,6 +53,8 @@ class Finding:
 class Verifier:
     """One verifying node; `run` returns when a drain is complete."""
 
+    DRAINING = "Draining: what waits is judged and the epoch is ended, then this node ends."
+
     def __init__(self, member: Member, secret: SecretKey, engine: Engine) -> None:
         self._member = member
         self._secret = secret

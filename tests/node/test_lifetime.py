@@ -42,7 +42,7 @@ NODE = textwrap.dedent(
             interrupt = drained.set
         lifetime = Lifetime(
             Home(Path(sys.argv[2])), EventPrinter("test", True), drained.set if way != "coordinator" else stop.set,
-            lambda: {"role": "test"}, interrupt=interrupt,
+            f"Draining as {way}.", lambda: {"role": "test"}, interrupt=interrupt,
         )
         return await lifetime.run(role)
 
@@ -132,7 +132,9 @@ def test_commands(tmp_path: Path) -> None:
     with node("quick", tmp_path) as process:
         assert ask(tmp_path / "control.sock", "drain") == {"ok": True}
         assert process.wait(10) == 0
-        assert events(process) == ["draining"]
+        assert process.stdout is not None
+        (said,) = map(json.loads, process.stdout)
+        assert (said["event"], said["text"]) == ("draining", "Draining as quick.")
     with node("slow", tmp_path) as process:
         assert ask(tmp_path / "control.sock", "drain") == {"ok": True}
         assert ask(tmp_path / "control.sock", "stop") == {"ok": True}

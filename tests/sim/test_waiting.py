@@ -1,0 +1,26 @@
+"""What nodes say while the run does not move: drained, or without an approved verifier."""
+
+from pathlib import Path
+
+from node.cli.control import _lines
+from node.coordinator.coordinator import Coordinator
+from tests.sim.manifests import sim_manifest
+from tests.sim.simulation import simulated, virtually
+
+
+async def drained(folder: Path) -> None:
+    async with simulated(folder, sim_manifest(tick_s=20), "drained") as sim:
+        sim.start(sim.coordinator)
+        await sim.opened(sim.coordinator)
+        role = sim.coordinator.role
+        assert isinstance(role, Coordinator)
+        await sim.until(lambda: "more plies" in role.status()["doing"])
+        role.quiesce()
+        size = sim.state.size
+        await sim.until(lambda: sim.state.size > size + 2)
+        assert role.status()["doing"] == "draining"
+        assert "doing: draining" in _lines(role.status())
+
+
+def test_a_coordinator_that_drains_says_so_and_goes_on(tmp_path: Path) -> None:
+    virtually(drained, tmp_path)
