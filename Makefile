@@ -31,7 +31,7 @@ help:
 demo: $(VENV)/.built
 	$(VENV)/bin/gonode local --run runs/demo.toml --dir demo --at-least-minutes 8
 
-test: pytest ctest tsan portable arm arm-soak
+test: pytest ctest tsan portable arm
 
 pytest: $(VENV)/.dev $(VENV)/.built
 	$(PY) -m pytest
