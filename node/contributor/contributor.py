@@ -11,7 +11,7 @@ from typing import Any
 import trio
 
 from native.search import Player
-from node.contributor.registrar import register
+from node.contributor.registrar import awaited, register
 from node.disk.store import Series
 from node.engine.engine import Engine
 from node.gate_player import GatePlayer
@@ -70,11 +70,14 @@ class Contributor:
         self.games = 0
         self.plies = 0
         self.paused_since: float | None = None
+        self._since = int(member.clock())
 
     @property
     def queues(self) -> list[dict[str, Any]]:
-        """The queue of finished games for `gonode status`; while play is paused it says for what."""
+        """For `gonode status`: the finished games, and why play is paused; before, what the registration waits for."""
         member = self._member
+        if (reason := awaited(member, self._secret.public)) is not None:
+            return [{"name": "registration", "length": 1, "waiting_for": reason, "since_unix_s": self._since}]
         kept = sum(len(member.store.games(release.id)) for release in member.releases[-2:])
         waiting_for, since = None, None
         if self.paused_since is not None:

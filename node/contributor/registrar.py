@@ -14,6 +14,8 @@ from protocol.registration import Registration
 
 SEEN_WITHIN_S = 10.0
 
+NO_VERIFIER = "a verifier: none is approved (the root's holder signs one in with gonode root sign)"
+
 
 class RegistrationRefused(Exception):
     """One sentence: why the coordinator does not register this key."""
@@ -50,8 +52,21 @@ async def register(member: Member, secret: SecretKey, invite: bytes, name: str) 
             member.events("waiting", f"Cannot register yet: {error} Next try in {retry_s:.0f} s.")
             is_back = await member.coordinator_back_within(member.jitter(retry_s))
             retry_s = 1.0 if is_back else min(300.0, retry_s * 1.6)
+    if not member.state.verifiers():
+        member.events("waiting", f"Registered; waiting for {NO_VERIFIER}.")
     await member.until(lambda: True if _is_witnessed(member, secret.public) else None)
     member.events("registered", f"Joined run {member.state.manifest.name} as {name} ({secret.public.hex()[:8]}).")
+
+
+def awaited(member: Member, peer: bytes) -> str | None:
+    """What the registration of `peer` waits for; None once it is done."""
+    if member.state.size < 2:
+        return "the run's log"
+    if _is_witnessed(member, peer):
+        return None
+    if member.state.registry.find(peer) is None:
+        return "the run's coordinator to register this key"
+    return "the run's verifiers to witness the registration" if member.state.verifiers() else NO_VERIFIER
 
 
 def _is_witnessed(member: Member, peer: bytes) -> bool:

@@ -104,6 +104,8 @@ class Coordinator:
                 self._cycle.commit(due.record)
             else:
                 self.doing = f"waiting for {state.cycles.rows_missing()} more plies"
+                if not state.verifiers():
+                    self.doing += "; no verifier is approved"
                 await self._member.change_within(1.0)
 
     async def _train(self, window: WindowInfo) -> None:

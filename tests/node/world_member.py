@@ -35,6 +35,9 @@ class WorldMember:
     def cosigned_size(self) -> int:
         return self.state.size if self.is_witnessed else 0
 
+    def clock(self) -> float:
+        return 12.0
+
     def newest_head(self) -> Head | None:
         return Head(self.state.size, self.state.tree.root(), self.world.note())
 

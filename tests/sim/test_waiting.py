@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import trio
+
 from node.cli.control import _lines
+from node.contributor.contributor import Contributor
 from node.coordinator.coordinator import Coordinator
 from tests.sim.manifests import sim_manifest
 from tests.sim.simulation import simulated, virtually
@@ -24,3 +27,24 @@ async def drained(folder: Path) -> None:
 
 def test_a_coordinator_that_drains_says_so_and_goes_on(tmp_path: Path) -> None:
     virtually(drained, tmp_path)
+
+
+async def without_a_verifier(folder: Path) -> None:
+    async with simulated(folder, sim_manifest(tick_s=20), "alone", contributors=("ada",), verifiers=0) as sim:
+        (ada,) = sim.contributors
+        sim.start()
+        await sim.until(lambda: sim.said("waiting", ada))
+        await trio.sleep(60)
+        (said,) = sim.said("waiting", ada)
+        assert said.text.startswith("Registered; waiting for a verifier: none is approved")
+        assert isinstance(ada.role, Contributor)
+        (queue,) = ada.role.queues
+        assert (queue["name"], queue["length"]) == ("registration", 1)
+        assert queue["waiting_for"].startswith("a verifier: none is approved")
+        role = sim.coordinator.role
+        assert isinstance(role, Coordinator)
+        assert role.status()["doing"].endswith("more plies; no verifier is approved")
+
+
+def test_without_an_approved_verifier_everybody_says_so(tmp_path: Path) -> None:
+    virtually(without_a_verifier, tmp_path)

@@ -7,7 +7,7 @@ import pytest
 import trio
 import trio.testing
 
-from node.contributor.registrar import RegistrationRefused, register
+from node.contributor.registrar import RegistrationRefused, awaited, register
 from node.disk.store import Store
 from node.peering.call import CallRefused
 from node.peering.transport import Unreachable
@@ -56,12 +56,15 @@ async def test_nothing_is_believed_before_it_is_cosigned(
     member: WorldMember, autojump_clock: trio.testing.MockClock
 ) -> None:
     member.is_witnessed = False
+    assert awaited(member, KEY.public) == "the run's coordinator to register this key"  # type: ignore[arg-type]
     with trio.move_on_after(60):
         await entered(member, member.world.invite("a"))
     assert member.state.join_nonce(KEY.public) is not None
     assert member.said == []
+    assert awaited(member, KEY.public) == "the run's verifiers to witness the registration"  # type: ignore[arg-type]
     member.is_witnessed = True
     await entered(member, b"")
+    assert awaited(member, KEY.public) is None  # type: ignore[arg-type]
     assert member.said == ["registered"]
 
 
