@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from native.network import Network
     from node.machine.bench import Report
 
+THREADS_A_CORE = 4
+"""More threads than so many a usable core say nothing of the machine."""
+
 
 def _seconds(context: click.Context, parameter: click.Parameter, value: float) -> float:
     if math.isnan(value):  # which passes every range
@@ -49,6 +52,9 @@ def bench(
     from node.machine.settings import GAMES, thread_counts
 
     chosen = parse_kernel(kernel)
+    if threads is not None and threads > THREADS_A_CORE * usable_cores():
+        most = f"{THREADS_A_CORE * usable_cores()} threads here, {THREADS_A_CORE} a usable core"
+        raise click.BadParameter(f"at most {most}, not {threads}.", param_hint="--threads")
     network, is_first = _network(net)
     counts = [threads] if threads is not None else thread_counts(usable_cores())
     plan = Plan(network.architecture.encode(), network, size, visits, chosen, counts, GAMES, seconds)
@@ -81,7 +87,9 @@ def _network(net: str) -> "tuple[Network, bool]":
     try:
         shape = Architecture.parse(net)
     except ValueError as error:
-        raise click.BadParameter(f"there is no file {net}, and: {error}", param_hint="--net") from None
+        reason = str(error).removesuffix(".")
+        text = f"{net[:80]!r} is neither a network's file nor an architecture: {reason[:1].lower()}{reason[1:]}."
+        raise click.BadParameter(text, param_hint="--net") from None
     return Network.load(Network.first(bytes(32), shape.blocks, shape.channels)), True
 
 
@@ -91,17 +99,32 @@ def _progress() -> "Callable[[str], None]":
 
 
 def _remember(report: "Report") -> None:
-    from node.machine import Machine, store_machine
+    from node.machine import Machine, load_machine, store_machine
     from node.machine.machine import machine_path
+    from node.machine.settings import TOO_BUSY
 
+    but = ""
+    if report.core_share < TOO_BUSY:
+        share = f"the threads had a core only {100 * report.core_share:.0f} % of the time"
+        if load_machine() is not None:
+            click.echo(f"Not remembered: {share}. What {machine_path()} holds stays.", err=True)
+            return
+        but = f" There was nothing before, but {share}: measure again later."
     plan, choice = report.plan, report.choice
     machine = Machine.here(
         kernel=plan.kernel, net=plan.name, size=plan.size, threads=choice.threads, games=choice.games
     )
     try:
-        click.echo(f"Remembered in {store_machine(machine)}; join, verify and local use it.", err=True)
+        click.echo(f"Remembered in {store_machine(machine)}; join, verify and local use it.{but}", err=True)
     except OSError as error:
         click.echo(f"Not remembered in {machine_path()}: {error.strerror}.", err=True)
+
+
+def _search_cost(us_per_visit: float) -> str:
+    """What remains of a visit without its evaluations; a difference of two measurements, which may come out below 0."""
+    if us_per_visit < 0:
+        return "the time outside the network is too small to see here"
+    return f"{us_per_visit:.1f} us a visit outside the network"
 
 
 def _table(report: "Report", is_first: bool, spent: float) -> str:
@@ -128,7 +151,7 @@ def _table(report: "Report", is_first: bool, spent: float) -> str:
         f"self-play  {report.visits_per_cpu_s / plan.visits:,.1f} positions and {report.visits_per_cpu_s:,.0f} visits "
         "a processor second",
         f"           {played.evaluations_per_visit:.2f} evaluations a visit, "
-        f"{report.search_us_per_visit:.1f} us a visit outside the network",
+        + _search_cost(report.search_us_per_visit),
         f"replay     {report.replay_ms_per_ply:,.1f} ms a move",
         "",
         f"Measured in {spent:.0f} s.",

@@ -27,6 +27,9 @@ ENOUGH = 0.97
 BUSY = 0.9
 """Threads that have a core for less than this share of the time are not alone on the machine."""
 
+TOO_BUSY = 0.8
+"""What is found while threads have a core for less than this share of the time replaces nothing that is remembered."""
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -55,31 +58,39 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was chosen, and everything that was tried, in the order of trying; nothing where there was no choice."""
+    """What was chosen, and the two comparisons that led there, each empty where there was no choice.
+
+    Within a comparison rounds took turns, so its rates belong together; one setting may be in both.
+    """
 
     threads: int
     games: int
-    tried: tuple[Setting, ...]
+    by_threads: tuple[Setting, ...]
+    by_games: tuple[Setting, ...]
+
+    @property
+    def tried(self) -> tuple[Setting, ...]:
+        """Everything that was tried, in the order of trying."""
+        return self.by_threads + self.by_games
 
     @property
     def why(self) -> list[str]:
-        """A sentence for threads and one for games in flight; none for what was not compared."""
-        least = min((each.games for each in self.tried), default=1)
-        threads = thread_rates([each for each in self.tried if each.games == least])
-        games = {each.games: each.per_cpu_s for each in self.tried if each.threads == self.threads}
+        """A sentence for threads and one for games in flight, each with what it compares by; none for no comparison."""
+        threads, games = thread_rates(self.by_threads), {each.games: each.per_cpu_s for each in self.by_games}
+        measure = "if each thread had a core" if is_busy(self.by_threads) else "a second"
         return [
-            *_comparison("thread", "threads", self.threads, threads),
-            *_comparison("game in flight", "games in flight", self.games, games),
+            *_comparison("thread", "threads", self.threads, threads, measure),
+            *_comparison("game in flight", "games in flight", self.games, games, "a processor second"),
         ]
 
 
-def _comparison(one: str, many: str, chosen: int, rates: dict[int, float]) -> list[str]:
+def _comparison(one: str, many: str, chosen: int, rates: dict[int, float], measure: str) -> list[str]:
     if len(rates) < 2:
         return []
     others = [
         f"{n} {'gives' if n == 1 else 'give'} {rates[n] / rates[chosen]:.2f}" for n in sorted(rates) if n != chosen
     ]
-    return [f"{chosen} {one if chosen == 1 else many}: {', '.join(others)} times as much"]
+    return [f"{chosen} {one if chosen == 1 else many}: {', '.join(others)} times as much {measure}"]
 
 
 def thread_counts(cores: int) -> list[int]:
@@ -95,26 +106,27 @@ def find_settings(subject: Subject, threads: Sequence[int], games: Sequence[int]
     slices = len(threads) * (len(threads) > 1) + len(games) * (len(games) > 1)
     slice_s = seconds / (ROUNDS * max(1, slices))
     best_threads, best_games = threads[0], games[0]
-    tried: list[Setting] = []
+    by_threads: list[Setting] = []
+    by_games: list[Setting] = []
     if len(threads) > 1:
-        tried += compare(subject, [(count, games[0]) for count in threads], slice_s, say)
-        best_threads = smallest_enough(thread_rates(tried))
+        by_threads = compare(subject, [(count, games[0]) for count in threads], slice_s, say)
+        best_threads = smallest_enough(thread_rates(by_threads))
     if len(games) > 1:
-        compared = compare(subject, [(best_threads, count) for count in games], slice_s, say)
-        best_games = smallest_enough({each.games: each.per_cpu_s for each in compared})
-        # Within a comparison rounds took turns, so its rates belong together: they replace that of the first one.
-        tried = [each for each in tried if each.threads != best_threads] + compared
-    return Choice(best_threads, best_games, tuple(tried))
+        by_games = compare(subject, [(best_threads, count) for count in games], slice_s, say)
+        best_games = smallest_enough({each.games: each.per_cpu_s for each in by_games})
+    return Choice(best_threads, best_games, tuple(by_threads), tuple(by_games))
+
+
+def is_busy(settings: Sequence[Setting]) -> bool:
+    """Others use the machine: not even the fewest threads had cores; a limit on this process would have left them theirs."""
+    fewest = min(settings, key=lambda each: each.threads, default=None)
+    return fewest is not None and fewest.core_share < BUSY
 
 
 def thread_rates(settings: Sequence[Setting]) -> dict[int, float]:
-    """What numbers of threads are compared by: evaluations a second, with a core each when others use the machine.
-
-    Others do when not even the fewest threads had cores; a limit on this process would have left them theirs.
-    """
-    fewest = min(settings, key=lambda each: each.threads, default=None)
-    is_busy = fewest is not None and fewest.core_share < BUSY
-    return {each.threads: each.per_cpu_s * each.threads if is_busy else each.per_s for each in settings}
+    """What numbers of threads are compared by: evaluations a second, with a core each when others use the machine."""
+    busy = is_busy(settings)
+    return {each.threads: each.per_cpu_s * each.threads if busy else each.per_s for each in settings}
 
 
 def smallest_enough(rates: dict[int, float]) -> int:

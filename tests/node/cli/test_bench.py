@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from native.network import Kernel, Network
+from node.cli.bench import _search_cost
 from node.machine import load_machine
+from node.machine.bench import Report
+from node.machine.processor import usable_cores
 from tests.node.cli.gonode import gonode
 
 KEYS = [
@@ -75,6 +78,38 @@ def test_a_record_that_cannot_be_written_costs_no_numbers(path: Path) -> None:
     assert load_machine() is None
 
 
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
+def test_what_is_remembered_outlives_a_busy_machine(
+    form: tuple[str, ...], path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Report, "core_share", 0.55)
+    first = gonode("bench", *SHORT, *form)
+    assert "but the threads had a core only 55 % of the time: measure again later." in first.err
+    assert load_machine() is not None
+    path.write_bytes(path.read_bytes() + b" ")
+    kept = path.read_bytes()
+    second = gonode("bench", *SHORT, *form)
+    assert second.status == 0
+    assert second.err == (f"Not remembered: the threads had a core only 55 % of the time. What {path} holds stays.\n")
+    assert path.read_bytes() == kept
+    monkeypatch.setattr(Report, "core_share", 0.8)
+    assert "Remembered in" in gonode("bench", *SHORT, *form).err
+    assert path.read_bytes() != kept
+
+
+def test_a_search_too_cheap_to_measure_has_no_negative_cost() -> None:
+    assert "too small to see here" in _search_cost(-0.3)
+    assert _search_cost(1.26) == "1.3 us a visit outside the network"
+
+
+@pytest.mark.parametrize(("net", "reason"), [("nope", "written like b4c32"), ("b6c97", "not 97")])
+def test_no_network_is_one_sentence(net: str, reason: str) -> None:
+    sentence = gonode("bench", "--net", net).refusal()
+    assert f"'{net}' is neither a network's file nor an architecture" in sentence
+    assert reason in sentence
+    assert sentence.count(".") == 1
+
+
 BAD = {
     "no file and no architecture": ("--net", "/nowhere/a.net"),
     "too many channels": ("--net", "b6c960"),
@@ -86,6 +121,7 @@ BAD = {
     "one visit": ("--visits", "1"),
     "no threads": ("--threads", "0"),
     "too many threads": ("--threads", "1025"),
+    "too many threads for this machine": ("--threads", str(4 * usable_cores() + 1)),
     "an unknown kernel": ("--kernel", "gpu"),
     "no time": ("--seconds", "0"),
     "no number": ("--seconds", "nan"),

@@ -102,23 +102,23 @@ def test_threads_are_compared_with_a_core_each_when_others_use_the_machine() -> 
 
 
 def test_the_reasons_name_what_was_compared() -> None:
-    tried = (
-        Setting(1, 1, 50.0, 50.0),
-        Setting(2, 1, 100.0, 80.0),
-        Setting(2, 4, 9.0, 100.0),
-        Setting(2, 8, 1.0, 101.0),
-    )
-    assert Choice(2, 4, tried).why == [
-        "2 threads: 1 gives 0.50 times as much",
-        "4 games in flight: 1 gives 0.80, 8 give 1.01 times as much",
+    by_games = Setting(2, 1, 70.0, 80.0), Setting(2, 4, 9.0, 100.0), Setting(2, 8, 1.0, 101.0)
+    alone = Setting(1, 1, 50.0, 50.0), Setting(2, 1, 100.0, 60.0)
+    choice = Choice(2, 4, alone, by_games)
+    assert choice.why == [
+        "2 threads: 1 gives 0.50 times as much a second",
+        "4 games in flight: 1 gives 0.80, 8 give 1.01 times as much a processor second",
     ]
-    assert Choice(3, 1, ()).why == []
+    assert choice.tried == alone + by_games
+    busy = Setting(1, 1, 50.0, 100.0), Setting(2, 1, 45.0, 100.0)
+    assert Choice(2, 1, busy, ()).why == ["2 threads: 1 gives 0.50 times as much if each thread had a core"]
+    assert Choice(3, 1, (), ()).why == []
 
 
 def test_settings_that_are_given_are_not_tried() -> None:
     said: list[str] = []
     choice = find_settings(Subject(NETWORK, 7, 4, SCALAR), [3], [1], 1.0, said.append)
-    assert choice == Choice(3, 1, ())
+    assert choice == Choice(3, 1, (), ())
     assert said == []
 
 
