@@ -71,7 +71,10 @@ def audit_home(
     `is_copy`: the folder was copied just now from a run that went on meanwhile, so that later heads say nothing.
     """
     if not (home.public / CHECKPOINT).is_file():
-        raise AuditInputError(f"{home.directory}: there is no published log here (no {CHECKPOINT}).")
+        raise AuditInputError(
+            f"{home.directory}: there is no published log here (no {CHECKPOINT}); only a coordinator's directory or a copy "
+            "of the run holds one, so audit over the network with --ticket TICKET."
+        )
     heads: list[tuple[int, bytes]] = []
     is_working = home.database.exists()
     if is_working:

@@ -91,7 +91,7 @@ def test_a_folder_of_another_run(home: Home, tmp_path: Path) -> None:
 
 
 def test_there_is_nothing_to_audit(tmp_path: Path) -> None:
-    with pytest.raises(AuditInputError, match="no published log"):
+    with pytest.raises(AuditInputError, match=r"no published log.*only a coordinator's directory or a copy.*--ticket"):
         audited(Home(tmp_path))
 
 
