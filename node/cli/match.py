@@ -86,7 +86,7 @@ def match(
     from node.cli.roles import parse_kernel
     from node.disk.home import Home
     from node.matches.match import MatchSettings, play_match
-    from node.matches.opponent import Gallery
+    from node.matches.opponent import Gallery, is_same_network
     from verification.setup import engine_config, game_rules, gate_setup
 
     if games % 2:
@@ -107,6 +107,11 @@ def match(
 
     settings = MatchSettings(games, setup, sprt, sgf, threads)
     players = [_opponent(name, gallery, config, parse_kernel(kernel)) for name in (a, b)]
+    if is_same_network(*players):
+        click.echo(
+            f"{players[0].name} and {players[1].name} are the same network: this match compares it with itself.",
+            err=True,
+        )
     progress = Progress(sys.stderr.isatty())
     result = play_match(players[0], players[1], settings, (lambda each: None) if as_json else progress.show)
     progress.end()
@@ -155,7 +160,7 @@ def _table(result: "MatchResult") -> str:
     lines = [
         f"{result.names[0]} against {result.names[1]}: {result.games} games",
         f"  wins {result.wins}, draws {result.draws}, losses {result.losses}, score {100 * result.score:.1f} %",
-        f"  Elo {found['elo']:+.0f} +- {found['elo_error']:.0f} (95 %)",
+        f"  Elo {round(found['elo']):+d} +- {found['elo_error']:.0f} (95 %)",
     ]
     if result.verdict is not None:
         lines.append(f"  sequential test: {result.verdict} (llr {result.llr:.2f})")

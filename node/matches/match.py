@@ -80,7 +80,7 @@ def elo_of(wins: int, draws: int, losses: int) -> tuple[float, float]:
     variance = max(
         (wins * (1 - raw) ** 2 + draws * (0.5 - raw) ** 2 + losses * raw**2) / games, score * (1 - score) / (4 * games)
     )
-    elo = -400 * math.log10(1 / score - 1)
+    elo = 400 * math.log10(score / (1 - score))
     slope = 400 / math.log(10) / (score * (1 - score))
     return round(elo, 1), round(Z95 * slope * math.sqrt(variance / games), 1)
 

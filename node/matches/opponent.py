@@ -64,6 +64,11 @@ class NetworkOpponent:
         self._kernel = kernel
         self._digest = hashlib.sha256(repr(config).encode()).digest()
 
+    @property
+    def digest(self) -> bytes | None:
+        """The SHA-256 of the network's file; None when there is no network."""
+        return None if self._player.network is None else self._player.network.digest
+
     def choose(self, game: Game, seed: bytes) -> int:
         """See `Opponent.choose`."""
         return search_ply(self._player, self._kernel, self._config, self._digest, seed, game).move
@@ -106,6 +111,11 @@ class Gallery:
                 return release
         known = ", ".join(release.name for release in releases)
         raise OpponentError(f"{name[:80]!r} is not a release of this run; it has {known}.")
+
+
+def is_same_network(first: Opponent, second: Opponent) -> bool:
+    """Both players search with one network, whatever they are called."""
+    return isinstance(first, NetworkOpponent) and isinstance(second, NetworkOpponent) and first.digest == second.digest
 
 
 def load_network_file(path: Path) -> Network:

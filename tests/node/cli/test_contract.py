@@ -258,6 +258,12 @@ def test_match(home: Home) -> None:
     assert gonode("match", "random", "first", "--dir", home.directory, "--games", 4, "--visits", 2, "--json") == answer
 
 
+def test_a_match_of_a_network_with_itself_says_so(home: Home) -> None:
+    answer = gonode("match", "first", "0", "--dir", home.directory, "--games", 2, "--visits", 2)
+    assert answer.status == 0
+    assert answer.err == "first and first are the same network: this match compares it with itself.\n"
+
+
 def test_a_match_that_lost_its_test(home: Home) -> None:
     def played(*options: object) -> Answer:
         return gonode("match", "random", "random", "--dir", home.directory, "--size", 7, "--sprt", *options)

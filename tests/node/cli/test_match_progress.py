@@ -3,7 +3,7 @@
 import pytest
 
 from node.cli import match
-from node.cli.match import Progress
+from node.cli.match import Progress, _table
 from node.matches.match import MatchResult
 
 
@@ -33,3 +33,9 @@ def test_elsewhere_there_are_plain_lines(capsys: pytest.CaptureFixture[str], mon
 def test_nothing_is_left_open_before_the_first_pair(capsys: pytest.CaptureFixture[str]) -> None:
     Progress(True).end()
     assert capsys.readouterr().err == ""
+
+
+def test_an_even_score_has_no_sign_that_means_worse() -> None:
+    assert "Elo +0 +-" in _table(MatchResult(("a", "b"), 3, 0, 3, None, None))
+    assert "Elo +0 +-" in _table(MatchResult(("a", "b"), 999, 0, 1000, None, None))
+    assert "Elo -70 +-" in _table(MatchResult(("a", "b"), 4, 0, 6, None, None))

@@ -17,6 +17,7 @@ from node.matches.opponent import (
     OpponentError,
     RandomOpponent,
     _is_eye,
+    is_same_network,
     load_network_file,
 )
 from tests.node.homes import grown_world, make_home, ticket_of
@@ -119,6 +120,21 @@ def test_a_network_file_plays_as_its_release_does(home: Home, tmp_path: Path) ->
         }
         assert len(moves) == 1
         game.play(moves.pop())
+
+
+def test_the_same_network_under_two_names(home: Home, tmp_path: Path) -> None:
+    gallery = Gallery(home)
+    config = engine_config(gallery.manifest.gate_search)
+    path = tmp_path / "net"
+    path.write_bytes(grown_world().networks[grown_world().state.release.network])
+    file = NetworkOpponent("file", load_network_file(path), config, Kernel.SCALAR)
+    latest, older = (NetworkOpponent(*gallery.network(name), config, Kernel.SCALAR) for name in ("latest", "1"))
+    assert is_same_network(file, latest)
+    assert not is_same_network(older, latest)
+    none = NetworkOpponent("none", None, config, Kernel.SCALAR)
+    assert is_same_network(none, none)
+    assert not is_same_network(none, latest)
+    assert not is_same_network(RandomOpponent(), RandomOpponent())
 
 
 def test_a_huge_file_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
