@@ -46,6 +46,14 @@ def describe_power(policy: GatePolicy, gates: int = 200) -> str:
     return "\n".join(f"{each.elo:+4d} Elo: passes {each.passed:4.0%}, {each.games:5.0f} games" for each in found)
 
 
+def can_pass(policy: GatePolicy) -> bool:
+    """Whether a candidate that wins every game passes: if it does not, none does, since no scores of pairs tell more.
+
+    Only the test may refuse it: pairs won add to its ratio, so that the longest prefix tells of all.
+    """
+    return policy.kind != "sprt" or llr_micro((0, 0, 0, 0, cap_pairs(policy)), policy) >= LLR_BOUND_MICRO
+
+
 def _outcome(scores: list[int], policy: GatePolicy) -> tuple[bool, int]:
     """What `decide` gives, with the exact ratio computed only where it may have reached a bound."""
     if policy.kind != "sprt":

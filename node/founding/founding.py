@@ -16,7 +16,7 @@ from node.founding.manifest_file import load_manifest
 from protocol.ed25519 import check_key
 from protocol.envelope import Envelope
 from protocol.errors import ProtocolError
-from protocol.manifest import Manifest
+from protocol.manifest import GatePolicy, Manifest
 from protocol.root import COORDINATOR, VERIFIER, Role, Root
 from protocol.seeds import run_id
 from protocol.ticket import Ticket
@@ -47,6 +47,7 @@ def found_run(directory: Path, source: Path | None, verifiers: Sequence[bytes], 
     if home.ticket.exists():
         raise FoundingError(f"{directory}: a run is there already.")
     manifest = load_manifest(source)
+    _check_gate(manifest.gate)
     check_address(address)
     for key in verifiers:
         check_key(key)
@@ -65,6 +66,16 @@ def found_run(directory: Path, source: Path | None, verifiers: Sequence[bytes], 
     ticket = Ticket(run, root.digest(), (settle_port(address, host.public),))
     home.store_ticket(ticket)
     return FoundedRun(run, root, manifest, envelopes, ticket)
+
+
+def _check_gate(gate: GatePolicy) -> None:
+    from verification.power import can_pass
+
+    if not can_pass(gate):
+        raise FoundingError(
+            f"The run's gate can never pass: it refuses even a candidate that wins all {gate.games} games; it needs more "
+            "games or bounds that lie further apart."
+        )
 
 
 def store_founding(home: Home, envelopes: tuple[Envelope, Envelope]) -> None:

@@ -1,6 +1,6 @@
 """The gate's arithmetic: known outcomes, invariants, and how often equal and better candidates pass."""
 
-from itertools import accumulate
+from itertools import accumulate, combinations_with_replacement
 from math import log, sqrt
 from random import Random
 
@@ -24,7 +24,7 @@ from verification.gate import (
     llr_micro,
     normalised,
 )
-from verification.power import _outcome, power
+from verification.power import _outcome, can_pass, power
 
 
 def policy(kind: str = "sprt", elo0: int = 0, elo1: int = 50, games: int = 400, **more: int) -> GatePolicy:
@@ -171,6 +171,24 @@ def test_assignment_order_keeps_the_error_at_five_percent() -> None:
     """The field's mistake, counting in order of finishing, is what the contiguous prefix is against."""
     found = power(policy(), 0, gates=150)
     assert 0.0 <= found.passed <= 0.10
+
+
+@pytest.mark.parametrize("kind", ["always", "win-rate", "elo-threshold", "sprt"])
+@pytest.mark.parametrize("bounds", [(0, 50), (0, 30), (-200, 200), (190, 200)], ids=str)
+@pytest.mark.parametrize("games", [2, 4, 32, 34, 400])
+def test_a_gate_can_pass_when_all_pairs_won_pass(kind: str, bounds: tuple[int, int], games: int) -> None:
+    gate = policy(kind, *bounds, games=games)
+    assert can_pass(gate) is decide([4] * (games // 2), gate).passed
+
+
+@pytest.mark.parametrize("bounds", [(0, 50), (-200, -150), (-200, 200)], ids=str)
+def test_no_scores_tell_more_than_all_pairs_won(bounds: tuple[int, int]) -> None:
+    best = llr((0, 0, 0, 0, 4), *bounds)
+    for scores in combinations_with_replacement(range(5), 4):
+        counts = NO_PAIRS
+        for score in scores:
+            counts = add_pair(counts, score)
+        assert llr(counts, *bounds) <= best
 
 
 def test_a_hundred_elo_nearly_always_pass() -> None:

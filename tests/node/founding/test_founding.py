@@ -121,6 +121,19 @@ def test_nothing_is_written_for_a_wrong_file_or_key(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(("games", "is_enough"), [(32, False), (34, True)])
+def test_a_gate_that_can_never_pass_founds_no_run(games: int, is_enough: bool, tmp_path: Path) -> None:
+    """All pairs won pass the bounds (0, 50) after 17 pairs: docs/spec/gate.md."""
+    file = tmp_path / "run.toml"
+    file.write_text(f"[gate]\nelo1 = 50\ngames = {games}\n", encoding="utf-8")
+    if is_enough:
+        assert found_run(tmp_path / "run", file, [], ADDRESS).manifest.gate.games == games
+        return
+    with pytest.raises(FoundingError, match="can never pass: it refuses even a candidate that wins all 32 games"):
+        found_run(tmp_path / "run", file, [], ADDRESS)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_description_says_who_must_cosign_and_what_the_gate_does(tmp_path: Path) -> None:
     made = found_run(tmp_path, None, KEYS[:3], ADDRESS)
     text = describe(replace(made, manifest=_with_gate(made.manifest, games=20)))
