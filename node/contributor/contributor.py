@@ -6,6 +6,7 @@ with a receipt or a refusal that names why; gate games come first; nothing is si
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import trio
@@ -190,7 +191,7 @@ class Contributor:
             while is_wanted(counter):
                 if counter not in kept:
                     await slots.acquire()
-                    await self._pause(lambda: is_wanted(counter))  # noqa: B023
+                    await self._pause(partial(is_wanted, counter))
                     if not is_wanted(counter):
                         break
                     games.start_soon(self._play_one, release, player, counter, slots)

@@ -6,7 +6,6 @@ the median of short rounds in which what is compared takes turns.
 
 import random
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import median
@@ -74,6 +73,9 @@ def measure_network(network: Network, size: int, kernel: Kernel, batch: int, sec
 
 def evaluation_s(network: Network, size: int, kernel: Kernel, batch: int, threads: int, least_s: float) -> float:
     """Processor seconds of one evaluation while `threads` threads evaluate at once: the median over the threads."""
-    each: Callable[[int], float] = lambda _: Evaluations(network, size, kernel, batch).seconds(least_s)  # noqa: E731
+
+    def seconds(_: int) -> float:
+        return Evaluations(network, size, kernel, batch).seconds(least_s)
+
     with ThreadPoolExecutor(threads) as executor:
-        return median(executor.map(each, range(threads)))
+        return median(executor.map(seconds, range(threads)))
