@@ -11,15 +11,15 @@ from random import Random
 
 import trio
 
+from node.blobs.service import BlobService
 from node.disk.blob_store import BlobStore
 from node.disk.home import Home
 from node.disk.lockfile import locked
 from node.disk.store import Store
 from node.events import Events
+from node.following.follower import LogFollower, LogService, replay_log
 from node.member import Member
-from node.peering.blob_service import BlobService
 from node.peering.gossip import Gossip
-from node.peering.log_follower import LogFollower, LogService, replay_log
 from node.peering.peers import Links, PeerTable
 from node.peering.reach import RemoteReach
 from node.peering.transport import Transport

@@ -14,13 +14,13 @@ from typing import TypeVar
 import trio
 
 from native.search import Player
+from node.blobs.service import BlobService
 from node.disk.blob_store import BlobStore
 from node.disk.home import Home
 from node.disk.store import Head, Store
 from node.events import Events
+from node.following.follower import LogFollower
 from node.networks import Networks
-from node.peering.blob_service import BlobService
-from node.peering.log_follower import LogFollower
 from node.peering.post import Post, Posted
 from node.peering.reach import Reach
 from node.peering.transport import PeerGone, Transport, Unreachable

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from native.errors import EngineError
 from native.network import Network
 from native.search import Player
+from node.blobs.service import BlobService
 from node.disk.blob_store import BlobStore
-from node.peering.blob_service import BlobService
 from protocol.manifest import Manifest
 from protocol.types import ZERO
 from verification.releases import first_network

@@ -15,6 +15,7 @@ from node.disk.lockfile import DirectoryInUse
 from node.disk.store import StoreError
 from node.engine.process import EngineLost
 from node.exchange.errors import ReplayError, SgfError
+from node.following.follower import LogUnbelievable
 from node.founding.founding import FoundingError
 from node.founding.invites import InviteError
 from node.founding.listening import ListenError
@@ -22,7 +23,6 @@ from node.founding.manifest_file import ManifestFileError
 from node.local import LocalError
 from node.matches.opponent import OpponentError
 from node.networks import NetworkFault
-from node.peering.log_follower import LogUnbelievable
 from node.peering.transport import CannotListen, TransportError
 from protocol.errors import ProtocolError
 from verification.faults import LogFault

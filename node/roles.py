@@ -42,7 +42,7 @@ class RoleOptions:
 
 @asynccontextmanager
 async def _member(options: RoleOptions, events: EventPrinter, secret: SecretKey) -> AsyncIterator[Member]:
-    from node.peering.libp2p_transport import open_libp2p
+    from node.peering.libp2p.transport import open_libp2p
 
     ticket = read_ticket(options.ticket)
     options.home.store_ticket(ticket)

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from native.netfile import Architecture, file_bytes
+from node.blobs import service as blob_service
 from node.coordinator.adjudicator import MOST_AT_ONCE
 from node.coordinator.coordinator import CHECKPOINT_EVERY_S
+from node.following import follower
 from node.founding.manifest_file import load_manifest
 from node.launch import POLL_S
-from node.peering import blob_service, gossip, log_follower
-from node.peering.libp2p_quota import Limits
+from node.peering import gossip
+from node.peering.libp2p.quota import Limits
 from node.peering.peers import LINKS
 from protocol.checkpoint import MAX_SIGNATURES
 
@@ -123,7 +125,7 @@ class Assumptions:
     decisions_per_head: int = _code(MOST_AT_ONCE, "batches", "node.coordinator.adjudicator")
     poll_s: float = _code(POLL_S, "s", "node.launch, a follower's round")
     heads_asked: int = _code(
-        log_follower._ASKED_AT_ONCE, "calls/round", "node.peering.log_follower, besides one for `cosigned`"
+        follower._ASKED_AT_ONCE, "calls/round", "node.following.follower, besides one for `cosigned`"
     )
     entries_per_core_s: float = _measured(594, "entries/s", "log", "signatures verified")
     known_entries_per_core_s: float = _measured(2024, "entries/s", "log", "signatures known")
@@ -132,15 +134,15 @@ class Assumptions:
 
     # Network
     links: int = _code(LINKS, "links", "node.peering.peers, dialed; twice that are held when others dial too")
-    connections: int = _code(Limits().connections, "connections", "node.peering.libp2p_quota")
-    degree: int = _code(16, "peers", "node.peering.libp2p_transport, GossipSub")
+    connections: int = _code(Limits().connections, "connections", "node.peering.libp2p.quota")
+    degree: int = _code(16, "peers", "node.peering.libp2p.transport, GossipSub")
     repeat_s: float = _code(gossip.REPEAT_S, "s", "node.peering.gossip, every publication again")
     gossip_pace: float = _assumed(
         50, "messages/s", "bursts over it were lost on py-libp2p 0.8.1; no benchmark here keeps it"
     )
     call_core_s: float = _measured(0.00189, "s", "scale --measure", "one end of one call, half of both")
     call_bytes: float = _assumed(600, "bytes", "of a call besides its answer: negotiation, yamux, noise, TCP")
-    chunk_call_s: float = _code(blob_service._CALL_S, "s", "node.peering.blob_service, one chunk's time")
+    chunk_call_s: float = _code(blob_service._CALL_S, "s", "node.blobs.service, one chunk's time")
     stream_bytes_per_core_s: float = _assumed(
         50 * 2**20, "bytes/s", "one stream of py-libp2p 0.8.1 on loopback; no benchmark here keeps it"
     )

@@ -10,6 +10,7 @@ from random import Random
 
 import trio
 
+from node.blobs.service import BlobService
 from node.coordinator.coordinator import Coordinator
 from node.coordinator.log_writer import LogWriter
 from node.coordinator.trainer_process import Train, train
@@ -20,14 +21,13 @@ from node.disk.lockfile import locked
 from node.disk.store import Store
 from node.engine.engine import Engine
 from node.events import Events
+from node.following.follower import replay_log
+from node.following.service import LogService
 from node.founding.founding import load_founding
 from node.founding.listening import ListenError
 from node.founding.root_signing import next_root
 from node.launch import OpenTransport, open_gossip
 from node.member import Member
-from node.peering.blob_service import BlobService
-from node.peering.log_follower import replay_log
-from node.peering.log_service import LogService
 from node.peering.peers import Links, PeerTable
 from node.peering.post import Post, Posted
 from node.peering.transport import Transport, Unreachable
@@ -79,7 +79,7 @@ async def open_coordinator(
     `train` is the trainer's process unless a simulation brings its own.
     """
     if open_transport is None:
-        from node.peering.libp2p_transport import open_libp2p
+        from node.peering.libp2p.transport import open_libp2p
 
         open_transport = open_libp2p
     ticket = home.load_ticket()

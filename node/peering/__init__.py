@@ -1,1 +1,1 @@
-"""How a node talks to its peers: transport and its hardening, calls, links, gossip, and the exchange of log and blobs."""
+"""How a node talks to its peers: transport, calls, links and gossip."""

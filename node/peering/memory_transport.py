@@ -1,6 +1,6 @@
 """Transports in memory, on trio's clock: the network of simulations, with seeded loss, delay, cuts and partitions.
 
-Spec: docs/spec/wire.md ("Frames"). Limits, errors and deadlines are those of `node.peering.libp2p_transport`. A lost
+Spec: docs/spec/wire.md ("Frames"). Limits, errors and deadlines are those of `node.peering.libp2p.transport`. A lost
 frame of a stream comes late, as over TCP; a lost publication does not come. Across a partition frames wait until it heals,
 dials fail, and nothing is told. The draws of each directed pair of nodes come from their own generator.
 """
@@ -17,10 +17,13 @@ import trio
 
 from node.peering.transport import (
     DIAL_S,
+    FIND_S,
+    MAX_FOUND,
     MAX_FRAME,
     MAX_PUBLICATION,
     OPEN_S,
     STALL_S,
+    Accepts,
     Handler,
     Listener,
     PeerGone,
@@ -62,6 +65,10 @@ class MemoryNetwork:
         self._groups: tuple[frozenset[bytes], ...] = ()
         self._draws: dict[tuple[bytes, bytes], Random] = {}
         self._moved = trio.Event()
+        self._up_bytes_s: dict[bytes, float] = {}
+        self._up_free_s: dict[bytes, float] = {}
+        self.sent_bytes: Counter[bytes] = Counter()
+        self.providers: dict[bytes, dict[bytes, None]] = {}
 
     @asynccontextmanager
     async def open(self, secret: SecretKey) -> AsyncIterator["MemoryTransport"]:
@@ -124,6 +131,20 @@ class MemoryNetwork:
             total += _RESEND_S
         return total
 
+    def limit_up(self, key: bytes, bytes_s: float) -> None:
+        """Gives a node an uplink of this width, which all its frames share, one after the other; without, it is endless."""
+        self._up_bytes_s[key] = bytes_s
+
+    def leaving(self, key: bytes, size: int) -> float:
+        """When the last byte of a frame of `size` bytes, given to the uplink of `key` now, has left it."""
+        self.sent_bytes[key] += size
+        now = trio.current_time()
+        width = self._up_bytes_s.get(key)
+        if width is None:
+            return now
+        free = self._up_free_s[key] = max(now, self._up_free_s.get(key, now)) + size / width
+        return free
+
     async def wait_reach(self, a: bytes, b: bytes) -> None:
         """Returns when frames pass between two nodes."""
         while not self.reaches(a, b):
@@ -172,7 +193,8 @@ class MemoryStream:
                 await other._taken.wait()
             if self.ended:
                 raise PeerGone(f"The stream with peer {short(self.peer)} has ended.")
-            other._frames.append((trio.current_time() + network.delay(self._key, self.peer), bytes(frame)))
+            leaves = network.leaving(self._key, len(frame))
+            other._frames.append((leaves + network.delay(self._key, self.peer), bytes(frame)))
             other._wake()
             return
         raise Timeout(f"Peer {short(self.peer)} took no frame for {STALL_S:g} s.")
@@ -233,6 +255,7 @@ class MemoryTransport:
         self._nursery = nursery
         self._handlers: dict[str, Handler] = {}
         self._topics: dict[str, trio.MemorySendChannel[tuple[bytes, bytes]]] = {}
+        self._accepts: dict[str, Accepts] = {}
         self._streams: dict[bytes, list[MemoryStream]] = {}
         self._faults: Counter[str] = Counter()
 
@@ -292,19 +315,40 @@ class MemoryTransport:
         if len(data) > MAX_PUBLICATION:
             raise TooMuch(f"A publication of {len(data)} bytes is over the limit of {MAX_PUBLICATION}.")
         await trio.lowlevel.checkpoint()
-        for key, hops in self._reached().items():
+        self._network.sent_bytes[self.key] += len(data)
+        for key, hops in self._reached(topic, data).items():
             draws = self._network.draw(self.key, key)
             node = self._network.node(key)
             if node is not None and draws.random() >= self._network.loss:
                 delay = sum(self._network.delay(self.key, key) for _ in range(hops))
                 node._nursery.start_soon(node._hear, topic, self.key, data, delay)
 
-    def subscribe(self, topic: str, handler: Listener) -> None:
+    def subscribe(self, topic: str, handler: Listener, accepts: Accepts | None = None) -> None:
         if topic in self._topics:
             raise ValueError(f"the topic {topic} has its handler")
+        if accepts is not None:
+            self._accepts[topic] = accepts
         send, receive = trio.open_memory_channel[tuple[bytes, bytes]](_PENDING_PUBLICATIONS)
         self._topics[topic] = send
         self._nursery.start_soon(self._run_listener, topic, receive, handler)
+
+    async def provide(self, key: bytes) -> None:
+        await self._ask_around()
+        self._network.providers.setdefault(key, {})[self.key] = None
+
+    async def find(self, key: bytes) -> tuple[str, ...]:
+        await self._ask_around()
+        near = [peer for peer in self._network.providers.get(key, {}) if self._network.reaches(self.key, peer)]
+        nodes = [self._network.node(peer) for peer in near if peer != self.key]
+        return tuple(address for node in nodes if node is not None for address in node.addresses())[:MAX_FOUND]
+
+    async def _ask_around(self) -> None:
+        """Takes as long as asking a peer takes, or fails as it does when there is none."""
+        peer = next((peer for peer in self.peers() if self._network.reaches(self.key, peer)), None)
+        if peer is None:
+            await trio.sleep(FIND_S)
+            raise Unreachable("No peer that keeps the directory is connected.")
+        await trio.sleep(self._network.delay(self.key, peer) + self._network.delay(peer, self.key))
 
     async def disconnect(self, peer: bytes) -> None:
         self.drop(peer)
@@ -323,24 +367,34 @@ class MemoryTransport:
             raise PeerGone(f"Peer {short(peer)} is not connected.")
         return streams
 
-    def _reached(self) -> dict[bytes, int]:
-        """The number of hops to each other node that publications pass to."""
+    def _reached(self, topic: str, data: bytes) -> dict[bytes, int]:
+        """The number of hops to each other node that a publication of this node passes to."""
         found = {self.key: 0}
         edge = deque(found)
         while edge:
             key = edge.popleft()
             node = self._network.node(key)
-            for peer in node.peers() if node is not None else ():
+            for peer in node.peers() if node is not None and self._passes(node, topic, data) else ():
                 if peer not in found and self._network.reaches(key, peer):
                     found[peer] = found[key] + 1
                     edge.append(peer)
         del found[self.key]
         return found
 
+    def _passes(self, node: "MemoryTransport", topic: str, data: bytes) -> bool:
+        """Whether `node` passes on a publication of this node."""
+        return node is self or node._is_accepted(topic, self.key, data)
+
+    def _is_accepted(self, topic: str, source: bytes, data: bytes) -> bool:
+        try:
+            return topic not in self._accepts or self._accepts[topic](source, data)
+        except Exception:
+            return False
+
     async def _hear(self, topic: str, source: bytes, data: bytes, delay_s: float) -> None:
         await trio.sleep(delay_s)
         channel = self._topics.get(topic)
-        if channel is not None:
+        if channel is not None and self._is_accepted(topic, source, data):
             try:
                 channel.send_nowait((source, data))
             except trio.WouldBlock:

@@ -1,6 +1,6 @@
 """The narrow interface between a node and its peers: identity, dialing, framed streams, publications.
 
-Spec: docs/spec/wire.md ("Frames"). `libp2p_transport` implements it over TCP, `memory_transport` in memory
+Spec: docs/spec/wire.md ("Frames"). `libp2p.transport` implements it over TCP, `memory_transport` in memory
 on trio's clock. A peer is its 32-byte Ed25519 key; an address is a multiaddr that ends in `/p2p/<peer id>`. Every
 wait has a deadline and every failure is a `TransportError` of one sentence. Nothing may depend on a publication.
 """
@@ -22,6 +22,12 @@ OPEN_S: Final = 15.0
 
 STALL_S: Final = 60.0
 """The time that one frame may take on its way in or out; callers set shorter limits."""
+
+FIND_S: Final = 10.0
+"""The time that one look into the directory of peers may take."""
+
+MAX_FOUND: Final = 20
+"""The most addresses that one look gives."""
 
 _BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _ID_PREFIX: Final = bytes.fromhex("002408011220")
@@ -73,6 +79,9 @@ Handler = Callable[[Stream], Awaitable[None]]
 Listener = Callable[[bytes, bytes], Awaitable[None]]
 """Takes one publication: (key of the peer that published it, data)."""
 
+Accepts = Callable[[bytes, bytes], bool]
+"""Whether a publication is worth passing on: (key of the peer that published it, data); an exception means no."""
+
 
 class Transport(Protocol):
     """A node's place among its peers."""
@@ -101,8 +110,23 @@ class Transport(Protocol):
     async def publish(self, topic: str, data: bytes) -> None:
         """Tells subscribers, as a hint that may be lost; raises TooMuch over MAX_PUBLICATION."""
 
-    def subscribe(self, topic: str, handler: Listener) -> None:
-        """Has `handler` take each publication of others on `topic`, one after the other."""
+    def subscribe(self, topic: str, handler: Listener, accepts: Accepts | None = None) -> None:
+        """Has `handler` take each publication of others on `topic` that `accepts` lets through, one after the other.
+
+        Others are neither handed on to `handler` nor passed on to peers.
+        """
+
+    async def provide(self, key: bytes) -> None:
+        """Tells the directory that peers keep together that this node serves `key` (32 bytes), for a while.
+
+        A hint, which costs calls to many peers: for what few nodes need and few have. Raises a TransportError.
+        """
+
+    async def find(self, key: bytes) -> tuple[str, ...]:
+        """Addresses of up to MAX_FOUND peers that are said to serve `key`, within FIND_S; raises a TransportError.
+
+        A hint: anybody can say so of any address.
+        """
 
     async def disconnect(self, peer: bytes) -> None:
         """Ends the connection to `peer` and its streams; never raises."""

@@ -17,7 +17,7 @@ from benchmarks.scale.limits import RESOURCES, breaks_at, in_order
 from benchmarks.scale.model import BYTES_PER_MBIT, Load, load, speed
 from benchmarks.scale.sizes import sizes, verdict_bytes
 from node.founding.manifest_file import load_manifest
-from node.peering import libp2p_transport
+from node.peering.libp2p import transport as libp2p_transport
 from protocol.entries import parse_entry
 from tests.vectors.record_examples import log_entries
 

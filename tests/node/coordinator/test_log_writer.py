@@ -9,7 +9,7 @@ import pytest
 from node.audits.folder_audit import FolderReader
 from node.coordinator.log_writer import SHARES_KEY, SHARES_WITHIN_S, LogWriter
 from node.disk.store import Store
-from node.peering.log_follower import replay_log
+from node.following.follower import replay_log
 from protocol import checkpoint as notes
 from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.ed25519 import SecretKey

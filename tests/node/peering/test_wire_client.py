@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import trio
 
+from node.blobs.service import BlobService
 from node.coordinator.intake import Intake
 from node.coordinator.log_writer import LogWriter
 from node.coordinator.opening import OwnReach
@@ -18,11 +19,10 @@ from node.disk.blob_store import BlobStore
 from node.disk.home import Home
 from node.disk.store import Head, Store
 from node.events import silent
+from node.following.service import LogService
 from node.member import Member
-from node.peering.blob_service import BlobService
 from node.peering.call import serve_calls
-from node.peering.libp2p_transport import open_libp2p
-from node.peering.log_service import LogService
+from node.peering.libp2p.transport import open_libp2p
 from node.peering.peers import Links, PeerTable
 from node.peering.post import POST_PROTOCOL
 from node.peering.transport import Transport

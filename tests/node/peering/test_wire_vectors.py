@@ -11,14 +11,14 @@ import pytest
 import trio
 import trio.testing
 
+from node.blobs.service import BLOB_PROTOCOL, BlobService
 from node.disk.blob_store import BlobStore
 from node.disk.store import Head, Store
-from node.peering.blob_service import BLOB_PROTOCOL, BlobService
+from node.following.follower import LogFollower
+from node.following.service import LOG_PROTOCOL, LogService
 from node.peering.call import CallRefused, call, serve_calls
 from node.peering.gossip import Gossip
-from node.peering.libp2p_transport import Libp2pStream
-from node.peering.log_follower import LogFollower
-from node.peering.log_service import LOG_PROTOCOL, LogService
+from node.peering.libp2p.transport import Libp2pStream
 from node.peering.memory_transport import MemoryNetwork, MemoryTransport
 from node.peering.peers import PEERS_PROTOCOL, Links, PeerTable
 from node.peering.post import Cosigning, Post, Posted

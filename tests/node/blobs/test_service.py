@@ -9,8 +9,8 @@ import pytest
 import trio
 import trio.testing
 
+from node.blobs.service import BLOB_PROTOCOL, BlobService
 from node.disk.blob_store import BlobStore
-from node.peering.blob_service import BLOB_PROTOCOL, BlobService
 from node.peering.call import serve_calls
 from node.peering.memory_transport import MemoryNetwork, MemoryTransport
 from node.peering.transport import Timeout, TooMuch, Unreachable

@@ -15,9 +15,9 @@ import trio
 
 from node.disk.files import write_file
 from node.disk.store import Head, Store
+from node.following.fork import ForkProof
+from node.following.service import LOG_PROTOCOL, MAX_ENTRIES, LogService, Replica
 from node.peering.call import CallRefused, call
-from node.peering.log_fork import ForkProof
-from node.peering.log_service import LOG_PROTOCOL, MAX_ENTRIES, LogService, Replica
 from node.peering.transport import MAX_FRAME, Transport, TransportError, short
 from protocol import checkpoint, codec
 from protocol.checkpoint import Checkpoint, SignedNote

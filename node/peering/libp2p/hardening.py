@@ -1,7 +1,7 @@
 """What py-libp2p 0.8.1 needs before strangers may reach it: the only file that changes the library itself.
 
 Spec: docs/spec/swarm.md ("Hardening"). Each mend has its reason here and its attack in
-`tests/node/peering/test_hardening.py`. They touch private names, so the version is exact: `harden` refuses any other
+`tests/node/peering/libp2p/test_hardening.py`. They touch private names, so the version is exact: `harden` refuses any other
 before anything listens.
 
 - **A failed task is not the end.** The library runs a host, its gossip and each connection as services of which one
@@ -21,7 +21,7 @@ before anything listens.
 - **Logging stays as it was.** Importing the library cuts its loggers off and sets their level; some lines go to the root
   logger and configure it. All of its lines come by the logger `libp2p` and pass on to the program's handlers; they
   are kept only when the program has set a level, for a peer that hangs up is an ERROR to the library.
-- Streams, windows and writes: `node.peering.libp2p_yamux`. Connections and streams per peer: `node.peering.libp2p_quota`.
+- Streams, windows and writes: `node.peering.libp2p.yamux`. Connections and streams per peer: `node.peering.libp2p.quota`.
 """
 
 import functools
@@ -73,7 +73,7 @@ def harden() -> None:
     from libp2p.stream_muxer import muxer_multistream
     from libp2p.stream_muxer.yamux import yamux
 
-    from node.peering.libp2p_yamux import BoundedYamux, PatientStream
+    from node.peering.libp2p.yamux import BoundedYamux, PatientStream
 
     yamux.YamuxStream = PatientStream  # type: ignore[misc]
     vars(muxer_multistream)["Yamux"] = BoundedYamux  # made by this name, whatever class a host is given
@@ -107,7 +107,7 @@ def harden_host(host: Any) -> None:
     network.set_stream_handler(handle_stream)
     host._identify_task_entry = identify_peer
     network.auto_connector.maybe_connect = connect_nobody
-    network._inbound_limiter = trio.CapacityLimiter(2**20)  # node.peering.libp2p_quota counts instead
+    network._inbound_limiter = trio.CapacityLimiter(2**20)  # node.peering.libp2p.quota counts instead
 
 
 def _note(what: str, error: BaseException) -> None:

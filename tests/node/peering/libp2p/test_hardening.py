@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 import trio
 
-from node.peering import libp2p_hardening
 from node.peering.call import call
-from node.peering.libp2p_transport import MESHSUB, Libp2pTransport, open_libp2p
-from node.peering.libp2p_yamux import MAX_STREAM_BUFFER
+from node.peering.libp2p import hardening
+from node.peering.libp2p.transport import MESHSUB, Libp2pTransport, open_libp2p
+from node.peering.libp2p.yamux import MAX_STREAM_BUFFER
 from node.peering.transport import CannotListen, PeerGone, TransportError, Unreachable, address_key, peer_id
 from protocol.ed25519 import SecretKey
-from tests.node.peering.victim import BAD_TOPIC, ECHO, GOOD_TOPIC, IDLE, LATE, LATE_FRAMES, RAISE, STATUS
+from tests.node.peering.libp2p.victim import BAD_TOPIC, ECHO, GOOD_TOPIC, IDLE, LATE, LATE_FRAMES, RAISE, STATUS
 
 PORT_OF_NOBODY = 1
 
@@ -196,7 +196,7 @@ async def test_small_segments(victim: Victim) -> None:
             part, self.data = self.data[:1], self.data[1:]
             return part
 
-    libp2p_hardening.harden()
+    hardening.harden()
     read_exactly = vars(yamux)["read_exactly"]
     assert await read_exactly(Dribble(bytes(5000)), 5000) == bytes(5000)
     with pytest.raises(Exception, match="ended after 10 of 11"):
@@ -338,7 +338,7 @@ async def test_a_port_has_one_node() -> None:
 
 
 async def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libp2p_hardening, "_hardened", False)
+    monkeypatch.setattr(hardening, "_hardened", False)
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.9.0")
     with pytest.raises(TransportError, match=r"^This gonode needs libp2p 0\.8\.1 exactly and found 0\.9\.0; install"):
         async with open_libp2p(SecretKey.generate()):
@@ -348,7 +348,7 @@ async def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
 def test_logging_stays_the_programs() -> None:
     script = (
         "import logging, trio\n"
-        "from node.peering.libp2p_transport import open_libp2p\n"
+        "from node.peering.libp2p.transport import open_libp2p\n"
         "from protocol.ed25519 import SecretKey\n"
         "async def main():\n"
         "    async with open_libp2p(SecretKey.generate()) as a, open_libp2p(SecretKey.generate()) as b:\n"

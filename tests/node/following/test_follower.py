@@ -10,10 +10,10 @@ import trio
 import trio.testing
 
 from node.disk.store import Head, Store
+from node.following.follower import LogFollower, LogForked, LogRefused, replay_log
+from node.following.fork import ForkProof
+from node.following.service import LOG_PROTOCOL, LogService
 from node.peering.call import serve_calls
-from node.peering.log_follower import LogFollower, LogForked, LogRefused, replay_log
-from node.peering.log_fork import ForkProof
-from node.peering.log_service import LOG_PROTOCOL, LogService
 from node.peering.memory_transport import MemoryNetwork, MemoryTransport
 from protocol import codec
 from protocol.checkpoint import Checkpoint, SignedNote, cosign

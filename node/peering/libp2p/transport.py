@@ -12,14 +12,15 @@ from typing import Any, Final
 
 import trio
 
-from node.peering import libp2p_hardening
-from node.peering.libp2p_quota import Limits, Quota
+from node.peering.libp2p import hardening
+from node.peering.libp2p.quota import Limits, Quota
 from node.peering.transport import (
     DIAL_S,
     MAX_FRAME,
     MAX_PUBLICATION,
     OPEN_S,
     STALL_S,
+    Accepts,
     CannotListen,
     Handler,
     Listener,
@@ -139,7 +140,7 @@ class Libp2pTransport:
         return tuple(sorted(key for key in map(_key_of, linked) if key is not None))
 
     def faults(self) -> Mapping[str, int]:
-        return self._faults + libp2p_hardening.faults
+        return self._faults + hardening.faults
 
     async def dial(self, address: str) -> bytes:
         from libp2p.peer.peerinfo import info_from_p2p_addr
@@ -219,15 +220,24 @@ class Libp2pTransport:
         except Exception as error:
             raise TransportError(f"The publication on {topic} was not sent: {error}.") from error
 
-    def subscribe(self, topic: str, handler: Listener) -> None:
+    def subscribe(self, topic: str, handler: Listener, accepts: Accepts | None = None) -> None:
         if topic in self.pubsub.topic_validators:
             raise ValueError(f"the topic {topic} has its handler")
 
-        async def is_small(_forwarder: Any, message: Any) -> bool:
-            return len(message.data) <= MAX_PUBLICATION
+        async def is_worth(_forwarder: Any, message: Any) -> bool:
+            source = id_key(message.from_id)
+            if source is None or len(message.data) > MAX_PUBLICATION:
+                return False
+            return accepts is None or accepts(source, message.data)
 
-        self.pubsub.set_topic_validator(topic, is_small, True)
+        self.pubsub.set_topic_validator(topic, is_worth, True)
         self._nursery.start_soon(self._listen, topic, handler)
+
+    async def provide(self, key: bytes) -> None:
+        raise Unreachable("This node keeps no directory of peers.")
+
+    async def find(self, key: bytes) -> tuple[str, ...]:
+        raise Unreachable("This node keeps no directory of peers.")
 
     async def disconnect_all(self) -> None:
         """Ends all connections; never raises."""
@@ -278,7 +288,7 @@ async def open_libp2p(
     Raises CannotListen for an address that is none or taken, TransportError for another version of libp2p.
     An exception of the body leaves as it is, in no group.
     """
-    libp2p_hardening.harden()
+    hardening.harden()
     places = [_listen_address(address, secret.public) for address in listen]
     counts: Counter[str] = Counter()
     ending = trio.Event()
@@ -338,7 +348,7 @@ def _build(secret: SecretKey, limits: Limits, counts: Counter[str]) -> tuple[Any
     from libp2p.security.noise.transport import Transport as NoiseTransport
     from libp2p.stream_muxer.yamux.yamux import PROTOCOL_ID as YAMUX
 
-    from node.peering.libp2p_yamux import BoundedYamux
+    from node.peering.libp2p.yamux import BoundedYamux
 
     keys = create_new_key_pair(secret.seed)
     noise = NoiseTransport(keys, noise_privkey=create_new_x25519_key_pair().private_key)
@@ -360,7 +370,7 @@ def _build(secret: SecretKey, limits: Limits, counts: Counter[str]) -> tuple[Any
     network = host.get_network()
     network.set_resource_manager(quota, enable_stream_semaphore=False)
     network.retry_config = RetryConfig(max_retries=0)
-    libp2p_hardening.harden_host(host)
+    hardening.harden_host(host)
     router = GossipSub(
         protocols=[TProtocol(name) for name in MESHSUB],
         degree=16,

@@ -10,8 +10,8 @@ from pathlib import Path
 import trio
 
 from node.peering.call import serve_calls
-from node.peering.libp2p_quota import Limits
-from node.peering.libp2p_transport import open_libp2p
+from node.peering.libp2p.quota import Limits
+from node.peering.libp2p.transport import open_libp2p
 from node.peering.transport import Stream
 from protocol.ed25519 import SecretKey
 

@@ -1,0 +1,1 @@
+"""Blobs between peers: who has what, fetching from several, serving, limits."""

@@ -1,0 +1,1 @@
+"""Following the log: pulling it, serving it, proving a fork."""
