@@ -1,6 +1,6 @@
 """The narrow interface between a node and its peers: identity, dialing, framed streams, publications.
 
-Spec: docs/spec/wire.md ("Frames"). `libp2p.transport` implements it over TCP, `memory_transport` in memory
+Spec: docs/spec/wire.md ("Frames"). `libp2p.transport` implements it over TCP, `memory` in memory
 on trio's clock. A peer is its 32-byte Ed25519 key; an address is a multiaddr that ends in `/p2p/<peer id>`. Every
 wait has a deadline and every failure is a `TransportError` of one sentence. Nothing may depend on a publication.
 """

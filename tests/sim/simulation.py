@@ -28,7 +28,7 @@ from node.engine.engine import Engine
 from node.events import Field
 from node.founding.founding import store_founding
 from node.launch import open_member
-from node.peering.memory_transport import MemoryNetwork
+from node.peering.memory.network import MemoryNetwork
 from node.peering.transport import peer_id
 from node.verifier.verifier import Verifier
 from protocol.ed25519 import SecretKey

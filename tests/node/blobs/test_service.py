@@ -12,7 +12,8 @@ import trio.testing
 from node.blobs.service import BLOB_PROTOCOL, BlobService
 from node.disk.blob_store import BlobStore
 from node.peering.call import serve_calls
-from node.peering.memory_transport import MemoryNetwork, MemoryTransport
+from node.peering.memory.network import MemoryNetwork
+from node.peering.memory.transport import MemoryTransport
 from node.peering.transport import Timeout, TooMuch, Unreachable
 from protocol import codec
 from protocol.blob import CHUNK_BYTES, blob_digest, chunk_list

@@ -14,7 +14,8 @@ from node.following.follower import LogFollower, LogForked, LogRefused, replay_l
 from node.following.fork import ForkProof
 from node.following.service import LOG_PROTOCOL, LogService
 from node.peering.call import serve_calls
-from node.peering.memory_transport import MemoryNetwork, MemoryTransport
+from node.peering.memory.network import MemoryNetwork
+from node.peering.memory.transport import MemoryTransport
 from protocol import codec
 from protocol.checkpoint import Checkpoint, SignedNote, cosign
 from protocol.entries import Entry, parse_entry

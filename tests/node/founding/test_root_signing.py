@@ -11,7 +11,7 @@ from node.disk.keyring import create_key, load_key
 from node.disk.store import Store
 from node.founding.founding import FoundingError, found_run, load_founding
 from node.founding.root_signing import next_root, sign_root
-from node.peering.memory_transport import MemoryNetwork
+from node.peering.memory.network import MemoryNetwork
 from protocol.errors import BadKey, ParseError
 from protocol.root import Root
 from tests.node.keys import secret

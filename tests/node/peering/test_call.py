@@ -5,7 +5,7 @@ import trio
 import trio.testing
 
 from node.peering.call import CallRefused, call, serve_calls
-from node.peering.memory_transport import MemoryNetwork
+from node.peering.memory.network import MemoryNetwork
 from node.peering.transport import MAX_FRAME, PeerGone, Stream, Timeout, TooMuch
 from protocol.errors import ParseError
 from tests.node.keys import secret

@@ -7,7 +7,8 @@ import trio
 import trio.testing
 
 from node.peering.gossip import MAX_HEAD_BYTES, REPEAT_S, Gossip, HaveList
-from node.peering.memory_transport import MemoryNetwork, MemoryTransport
+from node.peering.memory.network import MemoryNetwork
+from node.peering.memory.transport import MemoryTransport
 from tests.node.keys import secret
 
 RUN = bytes(range(32))

@@ -11,7 +11,8 @@ import trio.testing
 
 from node.disk.store import PeerRecord, Store
 from node.peering.call import CallRefused, call
-from node.peering.memory_transport import MemoryNetwork, MemoryTransport
+from node.peering.memory.network import MemoryNetwork
+from node.peering.memory.transport import MemoryTransport
 from node.peering.peers import ASK_S, MAX_KNOWN, PEERS_PROTOCOL, Links, PeerTable, backoff_s
 from node.peering.transport import peer_id
 from protocol import codec

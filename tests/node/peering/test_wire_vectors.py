@@ -19,7 +19,8 @@ from node.following.service import LOG_PROTOCOL, LogService
 from node.peering.call import CallRefused, call, serve_calls
 from node.peering.gossip import Gossip
 from node.peering.libp2p.transport import Libp2pStream
-from node.peering.memory_transport import MemoryNetwork, MemoryTransport
+from node.peering.memory.network import MemoryNetwork
+from node.peering.memory.transport import MemoryTransport
 from node.peering.peers import PEERS_PROTOCOL, Links, PeerTable
 from node.peering.post import Cosigning, Post, Posted
 from node.peering.transport import PeerGone, TooMuch, Unreachable, peer_id, peer_key

@@ -4,7 +4,8 @@ import pytest
 import trio
 import trio.testing
 
-from node.peering.memory_transport import MAX_STREAMS_PER_PEER, MemoryNetwork, MemoryTransport
+from node.peering.memory.network import MemoryNetwork
+from node.peering.memory.transport import MAX_STREAMS_PER_PEER, MemoryTransport
 from node.peering.transport import MAX_FRAME, MAX_PUBLICATION, PeerGone, Stream, Timeout, TooMuch, Unreachable
 from tests.node.keys import secret
 

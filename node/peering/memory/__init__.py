@@ -1,0 +1,1 @@
+"""The network in memory, on trio's clock: what simulations run on."""
