@@ -1,4 +1,4 @@
-"""One node's durable memory: a SQLite file with the log, heads, values, own games, the outbox and known peers.
+"""One node's durable memory: a SQLite file with the log, heads, values, own games, the outbox, peers and bans.
 
 Spec: docs/spec/store.md. Write-ahead logging with full synchronisation: what a method returned from survives a kill or a
 power cut, and so does a whole `transaction` or nothing of it. One process at a time (see `node.disk.lockfile`), one thread.
@@ -11,9 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 
-_SCHEMA: Final = """
+_BANS: Final = """
+CREATE TABLE bans (
+    key BLOB PRIMARY KEY, reason TEXT NOT NULL, times INTEGER NOT NULL, left_s INTEGER NOT NULL
+) STRICT, WITHOUT ROWID
+"""
+
+_SCHEMA: Final = f"""
 CREATE TABLE log (number INTEGER PRIMARY KEY, entry BLOB NOT NULL) STRICT;
 CREATE TABLE heads (size INTEGER NOT NULL, root BLOB NOT NULL, note BLOB NOT NULL, PRIMARY KEY (size, root)) STRICT;
 CREATE TABLE kv (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
@@ -29,10 +35,10 @@ CREATE TABLE peers (
     address TEXT PRIMARY KEY, key BLOB NOT NULL, last_seen_unix_s INTEGER NOT NULL, score INTEGER NOT NULL,
     failures INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-"""
+{_BANS}"""
 
-_FROM_1: Final = "ALTER TABLE outbox DROP COLUMN state"
-"""What makes a store of format 1 one of format 2."""
+_STEPS: Final = {1: "ALTER TABLE outbox DROP COLUMN state", 2: _BANS}
+"""What makes a store of each older format one of the next."""
 
 
 class StoreError(Exception):
@@ -76,6 +82,16 @@ class PeerRecord:
     last_seen_unix_s: int = 0
     score: int = 0
     failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BanRecord:
+    """A peer that was banned `times` times, last for `reason`; `left_s` is what is left of its ban, 0 after it."""
+
+    key: bytes
+    reason: str
+    times: int
+    left_s: int
 
 
 class Store:
@@ -292,6 +308,21 @@ class Store:
         """Forgets an address."""
         self._db.execute("DELETE FROM peers WHERE address = ?", (address,))
 
+    # ---- bans
+
+    def put_ban(self, ban: BanRecord) -> None:
+        """Sets what is known of a banned peer."""
+        row = (ban.key, ban.reason, ban.times, ban.left_s)
+        self._db.execute("INSERT OR REPLACE INTO bans VALUES (?, ?, ?, ?)", row)
+
+    def bans(self) -> list[BanRecord]:
+        """All peers that are banned or were."""
+        return [BanRecord(*row) for row in self._db.execute("SELECT key, reason, times, left_s FROM bans ORDER BY key")]
+
+    def drop_ban(self, key: bytes) -> None:
+        """Forgets that a peer was banned."""
+        self._db.execute("DELETE FROM bans WHERE key = ?", (key,))
+
     def _prepare(self, path: Path) -> None:
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
@@ -302,9 +333,10 @@ class Store:
                 for statement in _SCHEMA.split(";\n"):
                     self._db.execute(statement)
                 self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        elif version == 1:
+        elif version in _STEPS:
             with self.transaction():
-                self._db.execute(_FROM_1)
+                for step in range(version, SCHEMA_VERSION):
+                    self._db.execute(_STEPS[step])
                 self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         elif version != SCHEMA_VERSION:
             raise StoreError(f"The store {path} has format {version}; this gonode reads format {SCHEMA_VERSION}.")

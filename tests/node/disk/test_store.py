@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from node.disk.store import Head, OutboxItem, PeerRecord, Series, Store, StoreError
+from node.disk.store import BanRecord, Head, OutboxItem, PeerRecord, Series, Store, StoreError
 
 
 def test_log(tmp_path: Path) -> None:
@@ -101,7 +101,8 @@ def test_a_store_of_format_1_is_renewed(tmp_path: Path) -> None:
     with Store(path) as store:
         store.put_outbox("batch", b"1", b"payload")
     db = sqlite3.connect(path)
-    db.executescript("ALTER TABLE outbox ADD COLUMN state TEXT NOT NULL DEFAULT 'new'; PRAGMA user_version = 1;")
+    db.executescript("ALTER TABLE outbox ADD COLUMN state TEXT NOT NULL DEFAULT 'new';")
+    db.executescript("DROP TABLE bans; PRAGMA user_version = 1;")
     db.close()
     for _ in range(2):
         with Store(path) as store:
@@ -109,6 +110,17 @@ def test_a_store_of_format_1_is_renewed(tmp_path: Path) -> None:
             assert not store.put_outbox("batch", b"1", b"again")
             assert store.put_outbox("batch", b"2", b"payload")
             store.drop_outbox("batch", b"2")
+            store.put_ban(BanRecord(b"k", "It lied.", 1, 60))
+
+
+def test_bans(tmp_path: Path) -> None:
+    with Store(tmp_path / "node.db") as store:
+        store.put_ban(BanRecord(b"k", "It lied.", 1, 60))
+        store.put_ban(BanRecord(b"l", "It lied.", 1, 60))
+        store.put_ban(BanRecord(b"k", "It lied again.", 2, 120))
+        store.drop_ban(b"l")
+    with Store(tmp_path / "node.db") as store:
+        assert store.bans() == [BanRecord(b"k", "It lied again.", 2, 120)]
 
 
 def test_peers(tmp_path: Path) -> None:
