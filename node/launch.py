@@ -41,7 +41,7 @@ async def open_member(
     secret: SecretKey,
     open_transport: OpenTransport,
     events: Events,
-    listen: str = "/ip4/0.0.0.0/tcp/0",
+    listen: Sequence[str] = ("/ip4/0.0.0.0/tcp/0",),
     clock: Callable[[], float] = time.time,
     seed: bytes | None = None,
     await_log: bool = True,
@@ -51,7 +51,7 @@ async def open_member(
     with locked(home.directory), Store(home.database) as store:
         state = LogState(ticket.run)
         replay_log(state, store)
-        async with open_transport(secret, [listen]) as transport, trio.open_nursery() as nursery:
+        async with open_transport(secret, listen) as transport, trio.open_nursery() as nursery:
             reach = RemoteReach(transport, ticket)
             blob_store = BlobStore(home.public)
             blobs = BlobService(transport, blob_store)

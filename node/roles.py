@@ -4,7 +4,7 @@ What a role is made of is said here and nowhere else; the simulation puts the sa
 """
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +37,7 @@ class RoleOptions:
     ticket: str
     engine: EngineSettings
     as_json: bool
-    listen: str
+    listen: Sequence[str]
 
 
 @asynccontextmanager
@@ -127,7 +127,7 @@ def run_verifier(options: RoleOptions) -> int:
     return trio.run(main)
 
 
-def run_coordinator(home: Home, settings: EngineSettings, as_json: bool, listen: str | None) -> int:
+def run_coordinator(home: Home, settings: EngineSettings, as_json: bool, listen: Sequence[str]) -> int:
     """Coordinates until stopped; the exit status."""
     selftest()
     events = EventPrinter("coordinator", as_json)

@@ -49,7 +49,7 @@ async def mirror_run(ticket: str, home: Home) -> None:
     home.store_ticket(parsed)
     secret = load_or_create_key(home.key("host"))
     with trio.move_on_after(FIND_WITHIN_S) as looking:
-        async with open_member(home, parsed, secret, open_libp2p, silent, "/ip4/127.0.0.1/tcp/0") as member:
+        async with open_member(home, parsed, secret, open_libp2p, silent, ["/ip4/127.0.0.1/tcp/0"]) as member:
             head = await _cosigned(member)
             looking.deadline = float("inf")
             await _copy(member, SignedNote.parse(head.note))

@@ -14,10 +14,11 @@ def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--json", "as_json", is_flag=True, help="One JSON object a line."),
         click.option(
             "--listen",
-            default="/ip4/0.0.0.0/tcp/0",
+            multiple=True,
+            default=("/ip4/0.0.0.0/tcp/0",),
             show_default=True,
-            callback=_address,
-            help="Multiaddr to listen at.",
+            callback=_addresses,
+            help="Multiaddr to listen at, repeatable; or `none`.",
         ),
         click.option(
             "--games", type=click.IntRange(1, 1024), help="Games in flight on each thread; default as --threads."
@@ -60,12 +61,17 @@ def _name(context: click.Context, parameter: click.Parameter, value: str | None)
     return value
 
 
-def _address(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+NOWHERE = "none"
+
+
+def _addresses(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     from node.founding.listening import check_address
 
-    if value is not None:
+    if values == (NOWHERE,) and context.info_name != "coordinate":
+        return ()
+    for value in values:
         check_address(value)
-    return value
+    return values
 
 
 @click.command()
@@ -86,7 +92,7 @@ def join(
     kernel: str | None,
     threads: int | None,
     games: int | None,
-    listen: str,
+    listen: tuple[str, ...],
     as_json: bool,
     invite: Path | None,
     name: str | None,
@@ -112,7 +118,7 @@ def verify(
     kernel: str | None,
     threads: int | None,
     games: int | None,
-    listen: str,
+    listen: tuple[str, ...],
     as_json: bool,
     request: bool,
 ) -> int:
@@ -135,9 +141,14 @@ def verify(
 @click.option(
     "--threads", type=click.IntRange(1, 1024), default=1, show_default=True, help="Threads of its own player."
 )
-@click.option("--listen", callback=_address, help="Multiaddr to listen at; default: the ticket's address.")
+@click.option(
+    "--listen",
+    multiple=True,
+    callback=_addresses,
+    help="Multiaddr to listen at, repeatable; default: the ticket's address.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def coordinate(directory: Path, kernel: str | None, threads: int, listen: str | None, as_json: bool) -> int:
+def coordinate(directory: Path, kernel: str | None, threads: int, listen: tuple[str, ...], as_json: bool) -> int:
     """Coordinate the run in DIRECTORY, made by `gonode run init`."""
     from node.disk.home import Home
     from node.roles import run_coordinator
@@ -151,7 +162,7 @@ def _engine(kernel: str | None, threads: int | None, games: int | None, device: 
     return engine_settings(parse_kernel(kernel), threads, games, device, nice)
 
 
-def _options(ticket: str, directory: Path | None, engine: Any, listen: str, as_json: bool) -> Any:
+def _options(ticket: str, directory: Path | None, engine: Any, listen: tuple[str, ...], as_json: bool) -> Any:
     from node.disk.home import HOMES, Home, read_ticket
     from node.roles import RoleOptions
 

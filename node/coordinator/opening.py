@@ -4,7 +4,7 @@ The coordinator's own copy of the log is the log. It listens where its ticket sa
 ends, for a ticket that leads nowhere is worse than a coordinator that does not start.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from random import Random
 
@@ -70,7 +70,7 @@ async def open_coordinator(
     events: Events,
     clock: Callable[[], float],
     open_transport: OpenTransport | None = None,
-    listen: str | None = None,
+    listen: Sequence[str] = (),
     rng: Random | None = None,
     train: Train = train,
 ) -> AsyncIterator[Coordinator]:
@@ -92,7 +92,7 @@ async def open_coordinator(
             _enter(envelope, state, store)
         for envelope in waiting_roots(home, state):
             _enter(envelope, state, store)
-        async with open_transport(host, [listen or _listen(ticket)]) as transport, trio.open_nursery() as nursery:
+        async with open_transport(host, listen or [_listen(ticket)]) as transport, trio.open_nursery() as nursery:
             blob_store = BlobStore(home.public)
             blobs = BlobService(transport, blob_store)
             LogService(transport, state, store)
