@@ -1,0 +1,71 @@
+// Blobs: fetched from a peer, each chunk checked when it comes, and served (docs/spec/blob.md; wire.md, "Blobs").
+
+import { hex, isSame, Refused, require, sha256 } from './belief.js'
+import { encode, isCount, isHash, isText, parse, parseAny } from './canonical.js'
+import { ask } from './wire.js'
+
+const PROTOCOL = '/gonode/blob/1'
+const CHUNK = 1 << 20
+const DOMAIN = 'gonode/blob/v1\0'
+
+/** The blob's chunks, from a peer; at most `mostBytes` together. */
+export async function fetchBlob (connection, digest, mostBytes) {
+  const list = await ask(connection, PROTOCOL, encode({ digest, op: 'list' }))
+  require(list.length >= 8 && isSame(sha256(DOMAIN, list), digest), 'the chunk list')
+  const length = Number(list.readBigUInt64LE())
+  require(length <= mostBytes && list.length === 8 + 32 * Math.ceil(length / CHUNK), "the blob's length")
+  const chunks = []
+  for (let index = 0; index * CHUNK < length; index++) {
+    const chunk = await ask(connection, PROTOCOL, encode({ digest, index, op: 'chunk' }))
+    require(isSame(sha256(chunk), list.subarray(8 + 32 * index, 40 + 32 * index)), `chunk ${index}`)
+    chunks.push(chunk)
+  }
+  require(chunks.reduce((sum, chunk) => sum + chunk.length, 0) === length, "the blob's length")
+  return chunks
+}
+
+/** Blobs by digest, whole, that other peers may have. */
+export class Blobs {
+  #held = new Map()
+
+  /** Holds a blob from now on; its digest. */
+  put (bytes) {
+    const chunks = []
+    for (let at = 0; at < bytes.length; at += CHUNK) {
+      chunks.push(bytes.subarray(at, at + CHUNK))
+    }
+    const length = Buffer.alloc(8)
+    length.writeBigUInt64LE(BigInt(bytes.length))
+    const list = Buffer.concat([length, ...chunks.map((chunk) => sha256(chunk))])
+    const digest = sha256(DOMAIN, list)
+    this.#held.set(hex(digest), { chunks, list })
+    return digest
+  }
+
+  /** The answer to a request of another peer. */
+  answer (request) {
+    switch (parseAny(request).op) {
+      case 'list': {
+        const { digest } = parse(request, { digest: isHash, op: isText })
+        return this.#get(digest).list
+      }
+      case 'chunk': {
+        const { digest, index } = parse(request, { digest: isHash, index: isCount, op: isText })
+        const chunk = this.#get(digest).chunks[index]
+        if (chunk === undefined) {
+          throw new Refused(`Blob ${hex(digest)} has no chunk ${index}.`)
+        }
+        return chunk
+      }
+    }
+    throw new Refused('This peer answers list and chunk.')
+  }
+
+  #get (digest) {
+    const blob = this.#held.get(hex(digest))
+    if (blob === undefined) {
+      throw new Refused(`Blob ${hex(digest)} is not here.`)
+    }
+    return blob
+  }
+}

@@ -1,0 +1,79 @@
+"""The JavaScript peer: its packages installed once under `build/`, its programs started. For tests."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+INSTALLED = HERE.parents[1] / "build" / "interop"
+NODE = (20, 19)
+"""The oldest Node.js that the packages run on."""
+WITHIN_S = 90.0
+
+UNREACHABLE = {"EAI_AGAIN", "ENOTFOUND", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "ERR_SOCKET_TIMEOUT"}
+"""What npm says when it reaches no registry."""
+
+
+def install() -> None:
+    """Puts programs and packages into `INSTALLED`, the latter only after a change; skips the test where that cannot be."""
+    _require_node()
+    INSTALLED.mkdir(parents=True, exist_ok=True)
+    stamp = INSTALLED / ".installed"
+    names = ("package.json", "package-lock.json", ".npmrc")
+    wanted = "".join((HERE / name).read_text(encoding="utf-8") for name in names)
+    for path in (*(HERE / name for name in names), *HERE.glob("*.js")):
+        shutil.copy(path, INSTALLED)
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+        return
+    stamp.unlink(missing_ok=True)
+    patience = ("--fetch-retries", "1", "--fetch-timeout", "60000")
+    command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", *patience]
+    done = subprocess.run(command, cwd=INSTALLED, capture_output=True, text=True, timeout=300, check=False)
+    if _is_unreachable(done.stderr):
+        pytest.skip("npm reaches no registry, so js-libp2p cannot be installed")
+    assert done.returncode == 0, done.stderr
+    stamp.write_text(wanted, encoding="utf-8")
+
+
+def _require_node() -> None:
+    for command in ("node", "npm"):
+        if shutil.which(command) is None:
+            pytest.skip(f"{command} is not installed")
+    text = subprocess.run(["node", "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
+    version = tuple(map(int, re.findall(r"\d+", text)[:2]))
+    if version < NODE:
+        pytest.skip(f"js-libp2p needs Node.js {'.'.join(map(str, NODE))} or later; here is {text.strip()}")
+
+
+def _is_unreachable(said: str) -> bool:
+    """Whether npm ended with the code of an error of the network."""
+    code = re.search(r"^npm (?:error|ERR!) code (\S+)", said, re.M)
+    return code is not None and code[1] in UNREACHABLE
+
+
+def program(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Runs a program to its end."""
+    command = ["node", name, *map(str, arguments)]
+    return subprocess.run(command, cwd=INSTALLED, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+
+
+@contextmanager
+def serving(name: str, *arguments: object) -> Iterator[Any]:
+    """The object that a program printed once it served; it serves while the block runs."""
+    command = ["node", name, *map(str, arguments)]
+    with subprocess.Popen(command, cwd=INSTALLED, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield json.loads(process.stdout.readline() or "null")
+            process.stdin.close()
+            assert process.wait(WITHIN_S) == 0
+        finally:
+            process.kill()

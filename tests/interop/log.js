@@ -1,0 +1,166 @@
+// A copy of a run's log: followed from a peer and served to others (docs/spec/wire.md, "Log").
+
+import { isSame, Refused, require, sha256, verifySignature } from './belief.js'
+import { encode, isBytes, isCount, isHash, isListOf, isText, parse, parseAny } from './canonical.js'
+import { isPrefix, leafHash, prove, root } from './merkle.js'
+import { verifyNote } from './note.js'
+import { ask } from './wire.js'
+
+const PROTOCOL = '/gonode/log/1'
+const RELEASE = 'application/vnd.gonode.release.v1+msgpack'
+const MOST_ENTRIES = 4096
+const MOST_ENTRY_BYTES = 1 << 20
+
+const ENVELOPE = { payload: isBytes, signatures: isListOf((each) => isHash(each.key) && isBytes(each.sig)), type: isText }
+
+/** The entries that were proven to lead to heads, and the newest of these heads. */
+export class Log {
+  #ticket
+  #keys
+  #root
+  #leaves = []
+  #heads = new Map()
+  #turn = Promise.resolve()
+  entries = []
+
+  constructor (ticket) {
+    this.#ticket = ticket
+  }
+
+  get size () {
+    return this.entries.length
+  }
+
+  /** Takes root and manifest from a peer; they make the run id that the ticket names. */
+  async begin (connection) {
+    const { size } = await this.#askHead(connection, 'head')
+    const { entries } = await this.#askEntries(connection, 0, 2, size)
+    const [first, second] = entries.map((entry) => parse(entry, ENVELOPE).payload)
+    require(isSame(sha256('gonode/run/v1\0', lp(first), lp(second)), this.#ticket.run), 'the run id')
+    require(isSame(sha256(first), this.#ticket.root), "the root's digest")
+    this.#root = parseAny(first)
+    const keysOf = (role) => this.#root.roles.filter((each) => each.role === role).map((each) => each.key)
+    this.#keys = { run: this.#ticket.run, coordinator: keysOf('coordinator')[0], verifiers: keysOf('verifier') }
+    this.#take(entries)
+  }
+
+  /** The head `{size, rootHash, cosigned, note}` in a note, whoever brought it. */
+  headIn (note) {
+    return { ...verifyNote(note, this.#keys), note }
+  }
+
+  /** Follows a peer to its newest head, or to its newest one that enough verifiers cosigned; gives that head. */
+  async follow (connection, op = 'head') {
+    const { checkpoint, size } = await this.#askHead(connection, op)
+    const head = this.headIn(checkpoint)
+    require(head.size === size, "the head's size")
+    require(op === 'head' || this.isCosigned(head), 'enough cosignatures')
+    await this.followTo(connection, head)
+    return head
+  }
+
+  /** Takes entries from a peer until they reach a verified head; one call after the other. */
+  followTo (connection, head) {
+    const reached = this.#turn.then(() => this.#pull(connection, head))
+    this.#turn = reached.catch(() => {})
+    return reached
+  }
+
+  async #pull (connection, head) {
+    while (this.size < head.size) {
+      const { entries, proof } = await this.#askEntries(connection, this.size, MOST_ENTRIES, head.size)
+      require(entries.length > 0 && entries.length <= head.size - this.size, 'some entries')
+      const leaves = [...this.#leaves, ...entries.map(leafHash)]
+      require(isPrefix(leaves.length, root(leaves), head.size, head.rootHash, proof), 'the proof')
+      this.#take(entries)
+    }
+    require(isSame(root(this.#leaves.slice(0, head.size)), head.rootHash), "the head's tree")
+    this.#heads.set(head.size, head)
+  }
+
+  isCosigned (head) {
+    return this.#root.witness_threshold > 0 && head.cosigned >= this.#root.witness_threshold
+  }
+
+  /** The newest release among the first `size` entries, signed by the coordinator; undefined before the first one. */
+  newestRelease (size) {
+    for (const entry of this.entries.slice(0, size).reverse()) {
+      const { payload, signatures, type } = parse(entry, ENVELOPE)
+      if (type === RELEASE) {
+        require(signatures.length === 1 && isSame(signatures[0].key, this.#keys.coordinator), "the release's signer")
+        const signed = Buffer.concat([Buffer.from(`DSSEv1 ${type.length} ${type} ${payload.length} `), payload])
+        verifySignature(this.#keys.coordinator, signatures[0].sig, signed)
+        return parseAny(payload)
+      }
+    }
+  }
+
+  /** The answer to a request of another peer. */
+  answer (request) {
+    const { op } = parseAny(request)
+    switch (op) {
+      case 'head': {
+        parse(request, { op: isText })
+        return this.#newest(() => true)
+      }
+      case 'cosigned': {
+        parse(request, { op: isText })
+        return this.#newest((head) => this.isCosigned(head))
+      }
+      case 'entries': {
+        const { limit, size, start } = parse(request, { limit: isCount, op: isText, size: isCount, start: isCount })
+        this.#requireRange(start, size)
+        const entries = this.#some(start, Math.min(limit, MOST_ENTRIES, size - start))
+        return encode({ entries, proof: prove(this.#leaves.slice(0, size), start + entries.length) })
+      }
+      case 'prefix': {
+        const { new: size, old } = parse(request, { new: isCount, old: isCount, op: isText })
+        this.#requireRange(old, size)
+        return encode({ proof: prove(this.#leaves.slice(0, size), old), root: root(this.#leaves.slice(0, old)) })
+      }
+    }
+    throw new Refused('This peer answers head, cosigned, entries and prefix.')
+  }
+
+  #newest (isFit) {
+    const heads = [...this.#heads.values()].filter(isFit).sort((one, other) => other.size - one.size)
+    if (heads.length === 0) {
+      throw new Refused('No such head is here yet.')
+    }
+    return encode({ checkpoint: heads[0].note, size: heads[0].size })
+  }
+
+  #requireRange (start, size) {
+    if (start > size || size > this.size) {
+      throw new Refused(`The log here has ${this.size} entries.`)
+    }
+  }
+
+  #some (start, limit) {
+    let bytes = 0
+    const some = this.entries.slice(start, start + limit)
+    const end = some.findIndex((entry, index) => (bytes += entry.length) > MOST_ENTRY_BYTES && index > 0)
+    return end < 0 ? some : some.slice(0, end)
+  }
+
+  #take (entries) {
+    this.entries.push(...entries)
+    this.#leaves.push(...entries.map(leafHash))
+  }
+
+  async #askHead (connection, op) {
+    return parse(await ask(connection, PROTOCOL, encode({ op }), 5_000), { checkpoint: isBytes, size: isCount })
+  }
+
+  async #askEntries (connection, start, limit, size) {
+    const answer = await ask(connection, PROTOCOL, encode({ limit, op: 'entries', size, start }))
+    return parse(answer, { entries: isListOf(isBytes), proof: isListOf(isHash) })
+  }
+}
+
+/** The length as little-endian u64, and the bytes. */
+function lp (bytes) {
+  const length = Buffer.alloc(8)
+  length.writeBigUInt64LE(BigInt(bytes.length))
+  return Buffer.concat([length, bytes])
+}
