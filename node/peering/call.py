@@ -10,6 +10,7 @@ from typing import Final
 import trio
 
 from node.peering.transport import MAX_FRAME, PeerGone, Stream, Timeout, Transport, short
+from protocol import codec
 from protocol.errors import ProtocolError
 
 CallHandler = Callable[[bytes, bytes], Awaitable[bytes]]
@@ -18,6 +19,7 @@ CallHandler = Callable[[bytes, bytes], Awaitable[bytes]]
 MAX_REFUSAL: Final = 1000
 """The most characters of a refusal that travel."""
 
+_MOST_NAMED: Final = 1024
 _ANSWER: Final = b"\0"
 _REFUSAL: Final = b"\1"
 
@@ -37,7 +39,7 @@ async def call(
 ) -> bytes:
     """The answer of `peer`, at most `max_bytes`; raises CallRefused, or a TransportError, Timeout after `timeout_s`."""
     try:
-        with trio.fail_after(timeout_s):
+        with trio.fail_after(timeout_s), transport.waits.waiting(peer, _awaited(protocol, request)):
             stream = await transport.open(peer, protocol)
             try:
                 await stream.send(request)
@@ -72,12 +74,33 @@ def serve_calls(
         with trio.move_on_after(timeout_s):
             request = await stream.receive(max_bytes)
             try:
-                reply = _ANSWER + await handler(stream.peer, request)
+                reply = encode_answer(await handler(stream.peer, request))
             except (CallRefused, ProtocolError) as error:
-                reply = _REFUSAL + _sentence(str(error)).encode()
+                reply = encode_refusal(error)
             await stream.send(reply)
 
     transport.serve(protocol, serve)
+
+
+def encode_answer(answer: bytes) -> bytes:
+    """The reply that answers a call."""
+    return _ANSWER + answer
+
+
+def encode_refusal(error: CallRefused | ProtocolError) -> bytes:
+    """The reply that refuses a call with the sentence of `error`."""
+    return _REFUSAL + _sentence(str(error)).encode()
+
+
+def _awaited(protocol: str, request: bytes) -> str:
+    """What a call waits for: the protocol, and the operation where a small request names one."""
+    try:
+        match codec.decode(request, _MOST_NAMED) if len(request) <= _MOST_NAMED else None:
+            case {"op": str(op)}:
+                return f"{protocol} ({op})"
+    except ProtocolError:
+        pass
+    return protocol
 
 
 def _sentence(text: str) -> str:

@@ -6,7 +6,11 @@ wait has a deadline and every failure is a `TransportError` of one sentence. Not
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
 from typing import Final, Protocol
+
+from node.peering.waits import Waits
 
 MAX_FRAME: Final = 2 << 20
 """The most bytes in one frame of a stream; a frame travels as its u32 big-endian length and its bytes."""
@@ -28,6 +32,12 @@ FIND_S: Final = 10.0
 
 MAX_FOUND: Final = 20
 """The most addresses that one look gives."""
+
+PROVIDED_S: Final = 1800.0
+"""How long the directory remembers one `provide`; whoever goes on serving tells it again after half of that."""
+
+RESERVED_S: Final = 3600.0
+"""How long a relay keeps a place for a peer; whoever wants to keep it asks again after a part of that."""
 
 _BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _ID_PREFIX: Final = bytes.fromhex("002408011220")
@@ -83,17 +93,60 @@ Accepts = Callable[[bytes, bytes], bool]
 """Whether a publication is worth passing on: (key of the peer that published it, data); an exception means no."""
 
 
+Refuse = Callable[[bytes], bool]
+"""Whether the peer with this key is to have nothing from this node: no connection, stream or publication."""
+
+Complain = Callable[[bytes, "Misdeed"], None]
+"""Told what the peer with this key did."""
+
+
+class Misdeed(Enum):
+    """What a peer may not do and a transport sees; the value is a sentence of it."""
+
+    OVERRUN = "It sent more than its window."
+    TOO_LONG = "It sent a frame over the limit."
+    TOO_OFTEN = "It asked for more than its quota."
+
+
+OnError = Callable[[Exception], None]
+"""Told of each exception of a handler or a listener, which is contained."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A connection to `peer` since `since_s` on trio's clock; `address` is what was dialed, None when the peer dialed."""
+
+    peer: bytes
+    address: str | None
+    since_s: float
+
+
 class Transport(Protocol):
     """A node's place among its peers."""
 
     key: bytes
     """This node's own public key."""
 
+    waits: Waits
+    """The calls in flight."""
+
+    on_error: OnError
+    """Whom to tell what handlers and listeners raise; nobody at first."""
+
+    refuse: Refuse
+    """Who is refused; nobody at first. Connections that are there when a peer becomes so are for the caller to end."""
+
+    complain: Complain
+    """Whom to tell what peers did; nobody at first."""
+
     def addresses(self) -> tuple[str, ...]:
         """The multiaddrs that this node listens at, each ending in its `/p2p/<peer id>`."""
 
     def peers(self) -> tuple[bytes, ...]:
         """The keys of the peers that are connected now."""
+
+    def links(self) -> tuple[Link, ...]:
+        """The connections to `peers()`, one for each."""
 
     def faults(self) -> Mapping[str, int]:
         """How often each kind of fault was met and contained since the start."""
@@ -117,7 +170,7 @@ class Transport(Protocol):
         """
 
     async def provide(self, key: bytes) -> None:
-        """Tells the directory that peers keep together that this node serves `key` (32 bytes), for a while.
+        """Tells the directory that peers keep together that this node serves `key` (32 bytes), for PROVIDED_S.
 
         A hint, which costs calls to many peers: for what few nodes need and few have. Raises a TransportError.
         """
@@ -128,8 +181,36 @@ class Transport(Protocol):
         A hint: anybody can say so of any address.
         """
 
+    def is_dialed(self) -> bool:
+        """Whether a peer that is connected now dialed this node itself, through no relay.
+
+        While this node is connected to peers of the public internet, only dials from there count.
+        """
+
+    def serve_relay(self) -> None:
+        """Has this node relay between peers, within limits, for those that cannot be dialed."""
+
+    async def reserve(self, relay: bytes) -> None:
+        """Has a connected peer relay for this node for RESERVED_S, while connected; `addresses()` then tell it.
+
+        Raises Unreachable when it does not.
+        """
+
     async def disconnect(self, peer: bytes) -> None:
         """Ends the connection to `peer` and its streams; never raises."""
+
+
+def ignore(error: Exception) -> None:
+    """An `OnError` that tells nobody."""
+
+
+def refuse_nobody(key: bytes) -> bool:
+    """A `Refuse` that refuses nobody."""
+    return False
+
+
+def overlook(key: bytes, misdeed: Misdeed) -> None:
+    """A `Complain` that tells nobody."""
 
 
 def peer_id(key: bytes) -> str:

@@ -16,7 +16,7 @@ before anything listens.
   ends, so that it refuses everybody after 300 connections. Here they end with their connection.
 - **No silent second listener.** Listening sockets have SO_REUSEPORT, so a second node on one port starts without an
   error and takes half of the connections. They do not have it here.
-- **No dials by itself.** The library dials peers it has heard of, and those that gossip names. `node.peering.peers` dials,
+- **No dials by itself.** The library dials peers it has heard of, and those that gossip names. `node.peering.links` dials,
   one address at a time, so no dial waits 250 ms to see whether to try another.
 - **Logging stays as it was.** Importing the library cuts its loggers off and sets their level; some lines go to the root
   logger and configure it. All of its lines come by the logger `libp2p` and pass on to the program's handlers; they

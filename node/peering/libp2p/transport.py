@@ -1,4 +1,4 @@
-"""The transport over TCP: py-libp2p with Noise, Yamux and GossipSub, restricted and hardened.
+"""The transport over TCP and WebSocket: py-libp2p with Noise, Yamux and GossipSub, restricted and hardened.
 
 Spec: docs/spec/wire.md ("Connection"). Streams carry frames under their own deadlines and limits; a peer is its Ed25519
 key, proven by the Noise handshake (nothing weaker is offered). The library is imported when a transport is opened.
@@ -8,11 +8,12 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
 from node.peering.libp2p import hardening
+from node.peering.libp2p.places import listen_place, reachable_places, resolved
 from node.peering.libp2p.quota import Limits, Quota
 from node.peering.transport import (
     DIAL_S,
@@ -23,7 +24,9 @@ from node.peering.transport import (
     Accepts,
     CannotListen,
     Handler,
+    Link,
     Listener,
+    OnError,
     PeerGone,
     Timeout,
     TooMuch,
@@ -31,10 +34,15 @@ from node.peering.transport import (
     Unreachable,
     address_key,
     id_key,
+    ignore,
     peer_id,
     short,
 )
+from node.peering.waits import Waits
 from protocol.ed25519 import SecretKey
+
+if TYPE_CHECKING:
+    from node.peering.libp2p.directory import Directory
 
 log = logging.getLogger("gonode.net")
 
@@ -42,11 +50,19 @@ MESHSUB: Final = ("/meshsub/1.2.0", "/meshsub/1.1.0", "/meshsub/1.0.0")
 LINGER_S: Final = 10.0
 """How long a served stream waits for the other side's end before it is reset."""
 
+RESTART_S: Final = 0.5
+"""The first wait before a host that ended is started again; doubled each time in a row, up to LAST_RESTART_S."""
+
+LAST_RESTART_S: Final = 30.0
+WELL_AFTER_S: Final = 60.0
+MOST_FAILURES: Final = 10
+"""A transport whose host fails so often in a row gives up."""
+
+_CLEAN_UP_S: Final = 5.0
 _READ_BYTES: Final = 256 << 10
 _PENDING_PUBLICATIONS: Final = 256
 _MAX_RPC: Final = 256 << 10
 _LENGTH_BYTES: Final = 4
-_NAMES: Final = {"dns": trio.socket.AF_UNSPEC, "dns4": trio.socket.AF_INET, "dns6": trio.socket.AF_INET6}
 
 
 class Libp2pStream:
@@ -121,23 +137,50 @@ class Libp2pStream:
 class Libp2pTransport:
     """One node's place among peers over TCP (see `node.peering.transport.Transport`)."""
 
-    def __init__(self, secret: SecretKey, host: Any, pubsub: Any, nursery: trio.Nursery, counts: Counter[str]) -> None:
+    host: Any
+    pubsub: Any
+
+    def __init__(self, secret: SecretKey, nursery: trio.Nursery, counts: Counter[str]) -> None:
         self.key = secret.public
-        self.host = host
-        self.pubsub = pubsub
+        self.waits = Waits()
+        self.on_error: OnError = ignore
         self._nursery = nursery
+        self._life = nursery
         self._faults = counts
+        self._handlers: dict[str, Any] = {}
+        self._topics: dict[str, tuple[Any, trio.MemorySendChannel[tuple[bytes, bytes]]]] = {}
+        self._dialed: dict[bytes, str] = {}
+        self._directory: Directory | None = None
+
+    def attach(self, host: Any, pubsub: Any, life: trio.Nursery) -> None:
+        """Goes on with a host that has just begun: what was served and subscribed to before it is so again.
+
+        `life` is the nursery of what ends with that host.
+        """
+        self.host, self.pubsub, self._life = host, pubsub, life
+        for protocol, handler in self._handlers.items():
+            host.set_stream_handler(protocol, handler)
+        for topic in self._topics:
+            self._join(topic)
 
     def addresses(self) -> tuple[str, ...]:
-        from libp2p.utils.address_validation import expand_wildcard_address
-
-        plain = [each for address in self.host.get_transport_addrs() for each in expand_wildcard_address(address)]
-        return tuple(f"{address}/p2p/{peer_id(self.key)}" for address in dict.fromkeys(map(str, plain)))
+        plain = reachable_places(self.host.get_transport_addrs())
+        return tuple(f"{address}/p2p/{peer_id(self.key)}" for address in plain)
 
     def peers(self) -> tuple[bytes, ...]:
         network = self.host.get_network()
         linked = [peer for peer, links in network.connections.items() if any(not link.is_closed for link in links)]
         return tuple(sorted(key for key in map(_key_of, linked) if key is not None))
+
+    def links(self) -> tuple[Link, ...]:
+        found = []
+        for peer in self.peers():
+            connections = self.host.get_network().connections.get(_id_of(peer), ())
+            muxed = next((each.muxed_conn for each in connections if not each.is_closed), None)
+            if muxed is not None:
+                address = self._dialed.get(peer) if muxed.is_initiator else None
+                found.append(Link(peer, address, getattr(muxed, "opened_s", trio.current_time())))
+        return tuple(found)
 
     def faults(self) -> Mapping[str, int]:
         return self._faults + hardening.faults
@@ -157,6 +200,7 @@ class Libp2pTransport:
         with trio.move_on_after(DIAL_S):
             if key not in self.peers():
                 await self._connect(place, key)
+                self._dialed[key] = address
             return key
         raise Unreachable(f"Nobody answered at {address} within {DIAL_S:g} s.")
 
@@ -165,7 +209,8 @@ class Libp2pTransport:
         from libp2p.peer.peerinfo import info_from_p2p_addr
 
         failure: Exception | None = None
-        for plain in await _resolved(place):
+        is_websocket = "/ws/" in str(place)  # which needs the name, and tries its addresses itself
+        for plain in [place] if is_websocket else await resolved(place):
             info = info_from_p2p_addr(plain)
             self.host.get_network().unblock_peer(info.peer_id)  # a failed dial blocks a peer for 60 s
             self.host.get_peerstore().clear_addrs(info.peer_id)  # only the address given is tried
@@ -205,23 +250,28 @@ class Libp2pTransport:
                 await handler(stream)
             except Exception as error:
                 self._faults["handler"] += 1
+                self.on_error(error)
                 log.info("the handler of %s for %s failed: %r", protocol, short(stream.peer), error)
                 await stream.reset()
             else:
                 await stream.finish()
 
+        self._handlers[protocol] = run
         self.host.set_stream_handler(protocol, run)
 
     async def publish(self, topic: str, data: bytes) -> None:
         if len(data) > MAX_PUBLICATION:
             raise TooMuch(f"A publication of {len(data)} bytes is over the limit of {MAX_PUBLICATION}.")
-        try:
-            await self.pubsub.publish(topic, data)
-        except Exception as error:
-            raise TransportError(f"The publication on {topic} was not sent: {error}.") from error
+        with trio.move_on_after(OPEN_S):
+            try:
+                await self.pubsub.publish(topic, data)
+            except Exception as error:
+                raise TransportError(f"The publication on {topic} was not sent: {error}.") from error
+            return
+        raise Timeout(f"The publication on {topic} was not sent within {OPEN_S:g} s.")
 
     def subscribe(self, topic: str, handler: Listener, accepts: Accepts | None = None) -> None:
-        if topic in self.pubsub.topic_validators:
+        if topic in self._topics:
             raise ValueError(f"the topic {topic} has its handler")
 
         async def is_worth(_forwarder: Any, message: Any) -> bool:
@@ -230,14 +280,35 @@ class Libp2pTransport:
                 return False
             return accepts is None or accepts(source, message.data)
 
+        send, receive = trio.open_memory_channel[tuple[bytes, bytes]](_PENDING_PUBLICATIONS)
+        self._topics[topic] = is_worth, send
+        self._nursery.start_soon(self._deliver, topic, receive, handler)
+        self._join(topic)
+
+    def _join(self, topic: str) -> None:
+        """Subscribes to a topic with the host that runs now."""
+        is_worth, send = self._topics[topic]
         self.pubsub.set_topic_validator(topic, is_worth, True)
-        self._nursery.start_soon(self._listen, topic, handler)
+        self._life.start_soon(self._listen, topic, send)
+
+    def keep_directory(self, run: bytes) -> None:
+        """Takes part in the directory of `run` from now on."""
+        from node.peering.libp2p.directory import Directory
+
+        self._directory = Directory(self, run, self._faults)
+        self._handlers[self._directory.protocol] = self._directory.serve
+        self.host.set_stream_handler(self._directory.protocol, self._directory.serve)
+        self._nursery.start_soon(self._directory.run)
 
     async def provide(self, key: bytes) -> None:
-        raise Unreachable("This node keeps no directory of peers.")
+        if self._directory is None:
+            raise Unreachable("This node keeps no directory of peers.")
+        await self._directory.provide(key)
 
     async def find(self, key: bytes) -> tuple[str, ...]:
-        raise Unreachable("This node keeps no directory of peers.")
+        if self._directory is None:
+            raise Unreachable("This node keeps no directory of peers.")
+        return await self._directory.find(key)
 
     async def disconnect_all(self) -> None:
         """Ends all connections; never raises."""
@@ -252,21 +323,18 @@ class Libp2pTransport:
             except Exception as error:
                 log.debug("the connection with %s did not end cleanly: %r", short(peer), error)
 
-    async def _listen(self, topic: str, handler: Listener) -> None:
-        """Drains the library's short queue into a longer one at once; `handler` takes from that."""
-        send, receive = trio.open_memory_channel[tuple[bytes, bytes]](_PENDING_PUBLICATIONS)
-        self._nursery.start_soon(self._deliver, topic, receive, handler)
+    async def _listen(self, topic: str, queue: trio.MemorySendChannel[tuple[bytes, bytes]]) -> None:
+        """Drains the library's short queue into a longer one at once, while its host lives; `_deliver` takes from that."""
         subscription = await self.pubsub.subscribe(topic)
-        async with send:
-            while True:
-                message = await subscription.get()
-                source = id_key(message.from_id)
-                if source is None or source == self.key:
-                    continue
-                try:
-                    send.send_nowait((source, message.data))
-                except trio.WouldBlock:
-                    self._faults["publication dropped"] += 1
+        while True:
+            message = await subscription.get()
+            source = id_key(message.from_id)
+            if source is None or source == self.key:
+                continue
+            try:
+                queue.send_nowait((source, message.data))
+            except trio.WouldBlock:
+                self._faults["publication dropped"] += 1
 
     async def _deliver(
         self, topic: str, channel: trio.MemoryReceiveChannel[tuple[bytes, bytes]], handler: Listener
@@ -276,26 +344,35 @@ class Libp2pTransport:
                 await handler(source, data)
             except Exception as error:
                 self._faults["listener"] += 1
+                self.on_error(error)
                 log.info("the handler of topic %s failed: %r", topic, error)
 
 
 @asynccontextmanager
 async def open_libp2p(
-    secret: SecretKey, listen: Sequence[str] = ("/ip4/127.0.0.1/tcp/0",), *, limits: Limits | None = None
+    secret: SecretKey,
+    listen: Sequence[str] = ("/ip4/127.0.0.1/tcp/0",),
+    *,
+    run: bytes | None = None,
+    limits: Limits | None = None,
 ) -> AsyncIterator[Libp2pTransport]:
     """A node that listens at the multiaddrs `listen` (a `/p2p/<own id>` at their end is allowed) while in the context.
 
+    With `run` it takes part in the directory of that run; without, `provide` and `find` raise Unreachable.
     Raises CannotListen for an address that is none or taken, TransportError for another version of libp2p.
     An exception of the body leaves as it is, in no group.
     """
     hardening.harden()
-    places = [_listen_address(address, secret.public) for address in listen]
+    places = [listen_place(address, secret.public) for address in listen]
     counts: Counter[str] = Counter()
     ending = trio.Event()
     failure: Exception | None = None
     async with trio.open_nursery() as nursery:
         try:
-            yield await nursery.start(_run, secret, places, limits or Limits(), counts, ending)
+            transport = await nursery.start(_run, secret, places, limits or Limits(), counts, ending)
+            if run is not None:
+                transport.keep_directory(run)
+            yield transport
         except Exception as error:
             failure = error
         finally:
@@ -312,27 +389,99 @@ async def _run(
     ending: trio.Event,
     task_status: trio.TaskStatus[Libp2pTransport],
 ) -> None:
-    """Runs a host until `ending`; shielded, for the library closes no connection once it is cancelled."""
+    """Runs a host until `ending`, and another one in its place when it fails.
+
+    Shielded, for the library closes no connection once it is cancelled.
+    """
+    with trio.CancelScope(shield=True):
+        async with trio.open_nursery() as nursery:
+            transport = Libp2pTransport(secret, nursery, counts)
+            failures = 0
+            while not ending.is_set():
+                began = trio.current_time()
+                places = await _live(transport, secret, places, limits, counts, ending, task_status)
+                if ending.is_set():
+                    break
+                counts["host ended"] += 1
+                failures = 1 if trio.current_time() - began > WELL_AFTER_S else failures + 1
+                if failures == MOST_FAILURES:
+                    raise CannotListen(f"This node's place among peers failed {failures} times in a row.")
+                with trio.move_on_after(min(RESTART_S * 2 ** (failures - 1), LAST_RESTART_S)):
+                    await ending.wait()
+            nursery.cancel_scope.cancel()
+
+
+async def _live(
+    transport: Libp2pTransport,
+    secret: SecretKey,
+    places: Sequence[Any],
+    limits: Limits,
+    counts: Counter[str],
+    ending: trio.Event,
+    task_status: trio.TaskStatus[Libp2pTransport],
+) -> Sequence[Any]:
+    """One life of the host, until `ending` or until a part of it fails; where it listened.
+
+    Raises CannotListen when it is the first and cannot listen.
+    """
     from libp2p.tools.anyio_service import background_trio_service
 
+    is_first = not hasattr(transport, "host")
     host, pubsub, router = _build(secret, limits, counts)
-    with trio.CancelScope(shield=True):
-        async with (
-            host.run(listen_addrs=places),
-            background_trio_service(pubsub),
-            background_trio_service(router),
-            trio.open_nursery() as nursery,
-        ):
-            await pubsub.wait_until_ready()
-            transport = Libp2pTransport(secret, host, pubsub, nursery, counts)
-            if len(host.get_transport_addrs()) == len(places):
-                task_status.started(transport)
-                await ending.wait()
-            nursery.cancel_scope.cancel()
-            with trio.CancelScope(shield=True):
-                await transport.disconnect_all()
-    if not ending.is_set():
+    is_listening = False
+    with trio.CancelScope() as life:
+        try:
+            async with (
+                host.run(listen_addrs=places),
+                background_trio_service(pubsub),
+                background_trio_service(router),
+                trio.open_nursery() as nursery,
+            ):
+                await pubsub.wait_until_ready()
+                found = host.get_transport_addrs()
+                is_listening = len(found) == len(places)
+                if is_listening:
+                    places = found
+                    transport.attach(host, pubsub, nursery)
+                    if is_first:
+                        task_status.started(transport)
+                    try:
+                        await _until_one_ends(ending, [host.get_network(), pubsub, router])
+                    finally:
+                        life.deadline = trio.current_time() + _CLEAN_UP_S
+                nursery.cancel_scope.cancel()
+                with trio.CancelScope(shield=True):
+                    await _close_listeners(host.get_network())
+                    await transport.disconnect_all()
+        except Exception as error:
+            log.info("the host failed: %r", error)
+    await _close_listeners(host.get_network())
+    if is_first and not is_listening:
         raise CannotListen(f"This node cannot listen at {', '.join(map(str, places))}.")
+    return places
+
+
+async def _close_listeners(network: Any) -> None:
+    """Frees the ports that a host listened at, which the library leaves bound when it is cancelled."""
+    with trio.move_on_after(_CLEAN_UP_S):
+        for listener in list(network.listeners.values()):
+            try:
+                await listener.close()
+            except Exception as error:
+                log.debug("a listener did not end cleanly: %r", error)
+
+
+async def _until_one_ends(ending: trio.Event, services: Sequence[Any]) -> None:
+    """Returns when a node is to end, or one of the library's services has."""
+    async with trio.open_nursery() as nursery:
+
+        async def wait(wait_end: Any) -> None:
+            await wait_end()
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(wait, ending.wait)
+        for service in services:
+            nursery.start_soon(wait, service.manager.wait_finished)
 
 
 def _build(secret: SecretKey, limits: Limits, counts: Counter[str]) -> tuple[Any, Any, Any]:
@@ -347,7 +496,9 @@ def _build(secret: SecretKey, limits: Limits, counts: Counter[str]) -> tuple[Any
     from libp2p.security.noise.transport import PROTOCOL_ID as NOISE
     from libp2p.security.noise.transport import Transport as NoiseTransport
     from libp2p.stream_muxer.yamux.yamux import PROTOCOL_ID as YAMUX
+    from libp2p.transport.tcp.tcp import TCP
 
+    from node.peering.libp2p.websocket import WebSocketTransport
     from node.peering.libp2p.yamux import BoundedYamux
 
     keys = create_new_key_pair(secret.seed)
@@ -358,6 +509,7 @@ def _build(secret: SecretKey, limits: Limits, counts: Counter[str]) -> tuple[Any
         muxer_opt={TProtocol(YAMUX): BoundedYamux},
         sec_opt={NOISE: noise},
         resource_manager=quota,
+        transports=[TCP(), WebSocketTransport(quota)],
         connection_config=ConnectionConfig(
             max_connections=limits.connections,
             min_connections=0,
@@ -382,39 +534,6 @@ def _build(secret: SecretKey, limits: Limits, counts: Counter[str]) -> tuple[Any
     )
     pubsub = Pubsub(host, router, strict_signing=True, max_inbound_rpc_size=_MAX_RPC)
     return host, pubsub, router
-
-
-def _listen_address(address: str, own_key: bytes) -> Any:
-    from multiaddr import Multiaddr
-
-    plain = address.removesuffix(f"/p2p/{peer_id(own_key)}")
-    try:
-        place = Multiaddr(plain)
-        names = [protocol.name for protocol in place.protocols()]
-    except Exception as error:
-        raise CannotListen(f"{address[:200]!r} is not an address to listen at.") from error
-    if len(names) != 2 or names[0] not in ("ip4", "ip6") or names[1] != "tcp":
-        raise CannotListen(f"{address[:200]!r} is not an address to listen at: /ip4/ADDRESS/tcp/PORT is.")
-    return place
-
-
-async def _resolved(place: Any) -> list[Any]:
-    """A multiaddr with each IP address that its name has now; py-libp2p fails at those that begin with a name.
-
-    Raises Unreachable when the name has none.
-    """
-    from multiaddr import Multiaddr
-
-    kind, _, after = str(place)[1:].partition("/")
-    name, _, rest = after.partition("/")
-    if kind not in _NAMES:
-        return [place]
-    try:
-        found = await trio.socket.getaddrinfo(name, None, _NAMES[kind], trio.socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise Unreachable(f"The name {name[:200]!r} leads to no address.") from error
-    hosts = dict.fromkeys(str(address[0]) for *_, address in found)
-    return [Multiaddr(f"/{'ip6' if ':' in host else 'ip4'}/{host}/{rest}") for host in hosts]
 
 
 def _id_of(key: bytes) -> Any:

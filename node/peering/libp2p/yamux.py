@@ -33,6 +33,9 @@ _WINDOW_POLL_S: Final = 0.01
 class PatientStream(yamux.YamuxStream):
     """A stream whose writer waits STALL_S for window, not 5 s."""
 
+    grows = True
+    """Whether the receive window may grow, for speed, from 256 KiB up to 16 MiB."""
+
     async def write(self, data: bytes) -> None:
         """Writes all of `data`; raises MuxedStreamError when the stream is closed or no window comes."""
         view = memoryview(data)
@@ -48,6 +51,9 @@ class PatientStream(yamux.YamuxStream):
             await self.conn._write_frame(header + view[:size])
             view = view[size:]
 
+    def _apply_autotune_epoch(self, buffered: int) -> int:
+        return super()._apply_autotune_epoch(buffered) if self.grows else 0
+
     async def _wait_window(self) -> None:
         with trio.move_on_after(STALL_S):
             while self.send_window <= 0 and not self.closed:
@@ -61,6 +67,7 @@ class BoundedYamux(yamux.Yamux):
 
     async def start(self) -> None:
         """Runs the connection until it ends; an exception inside ends the connection only."""
+        self.opened_s = trio.current_time()
         self._frames_in, frames_out = trio.open_memory_channel[tuple[bytes, trio.Event]](0)
         self._writing = True
         try:
@@ -71,6 +78,9 @@ class BoundedYamux(yamux.Yamux):
         except Exception as error:
             log.warning("a connection to %s failed: %r", self.peer_id, error)
             await self._cleanup_on_error()
+        finally:
+            with trio.move_on_after(1, shield=True):  # or the peer of a cancelled one would wait for nothing
+                await self.secured_conn.close()
 
     async def _write_frame(self, data: bytes) -> None:
         if not getattr(self, "_writing", False):

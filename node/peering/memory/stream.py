@@ -8,7 +8,7 @@ import trio
 
 if TYPE_CHECKING:
     from node.peering.memory.network import MemoryNetwork
-from node.peering.transport import MAX_FRAME, STALL_S, PeerGone, Timeout, TooMuch, short
+from node.peering.transport import MAX_FRAME, STALL_S, Misdeed, PeerGone, Timeout, TooMuch, short
 
 _WINDOW: Final = 16
 
@@ -51,6 +51,8 @@ class MemoryStream:
             leaves = network.leaving(self._key, len(frame))
             other._frames.append((leaves + network.delay(self._key, self.peer), bytes(frame)))
             other._wake()
+            if leaves > trio.current_time():
+                await trio.sleep_until(leaves)  # as a socket that is full
             return
         raise Timeout(f"Peer {short(self.peer)} took no frame for {STALL_S:g} s.")
 
@@ -71,6 +73,9 @@ class MemoryStream:
                 self._taken = trio.Event()
                 if len(frame) > max_bytes:
                     self.reset()
+                    node = self._network.node(self._key)
+                    if node is not None:
+                        node.complain(self.peer, Misdeed.TOO_LONG)
                     raise TooMuch(f"Peer {short(self.peer)} sent a frame of {len(frame)} bytes, over {max_bytes}.")
                 return frame
         raise Timeout(f"Peer {short(self.peer)} sent nothing for {STALL_S:g} s.")

@@ -18,16 +18,25 @@ from node.peering.transport import (
     MAX_PUBLICATION,
     OPEN_S,
     Accepts,
+    Complain,
     Handler,
+    Link,
     Listener,
+    Misdeed,
+    OnError,
     PeerGone,
+    Refuse,
     Timeout,
     TooMuch,
     Unreachable,
     address_key,
+    ignore,
+    overlook,
     peer_id,
+    refuse_nobody,
     short,
 )
+from node.peering.waits import Waits
 
 if TYPE_CHECKING:
     from node.peering.memory.network import MemoryNetwork
@@ -48,7 +57,12 @@ class MemoryTransport:
         self._handlers: dict[str, Handler] = {}
         self._topics: dict[str, trio.MemorySendChannel[tuple[bytes, bytes]]] = {}
         self._accepts: dict[str, Accepts] = {}
+        self.waits = Waits()
+        self.on_error: OnError = ignore
+        self.refuse: Refuse = refuse_nobody
+        self.complain: Complain = overlook
         self._streams: dict[bytes, list[MemoryStream]] = {}
+        self._links: dict[bytes, Link] = {}
         self._faults: Counter[str] = Counter()
 
     def addresses(self) -> tuple[str, ...]:
@@ -56,6 +70,9 @@ class MemoryTransport:
 
     def peers(self) -> tuple[bytes, ...]:
         return tuple(sorted(self._streams))
+
+    def links(self) -> tuple[Link, ...]:
+        return tuple(self._links[peer] for peer in self.peers())
 
     def faults(self) -> Mapping[str, int]:
         return self._faults
@@ -69,8 +86,10 @@ class MemoryTransport:
             other = network.node(key)
             if other is None or key == self.key:
                 raise Unreachable(f"Nobody answers at {address}.")
-            self._streams.setdefault(key, [])
-            other._streams.setdefault(self.key, [])
+            if self.refuse(key) or other.refuse(self.key):
+                raise Unreachable(f"The connection with peer {short(key)} was refused.")
+            self._connect(key, address)
+            other._connect(self.key, None)
             return key
         raise Unreachable(f"Nobody answered at {address} within {DIAL_S:g} s.")
 
@@ -84,6 +103,8 @@ class MemoryTransport:
             other = network.node(peer)
             if other is None:
                 raise PeerGone(f"Peer {short(peer)} has gone.")
+            if other.refuse(self.key):
+                raise PeerGone(f"Peer {short(peer)} refused the stream.")
             handler = other._handlers.get(protocol)
             if handler is None:
                 raise Unreachable(f"Peer {short(peer)} does not speak {protocol}.")
@@ -91,6 +112,7 @@ class MemoryTransport:
             mine[:] = [each for each in mine if not each.ended]
             theirs[:] = [each for each in theirs if not each.ended]
             if max(len(mine), len(theirs)) >= MAX_STREAMS_PER_PEER:
+                other.complain(self.key, Misdeed.TOO_OFTEN)
                 raise TooMuch(f"There are {MAX_STREAMS_PER_PEER} streams with peer {short(peer)} already.")
             stream, far = MemoryStream(network, self.key, peer), MemoryStream(network, peer, self.key)
             stream.join(far)
@@ -153,6 +175,11 @@ class MemoryTransport:
         if other is not None:
             other._streams.pop(self.key, None)
 
+    def _connect(self, peer: bytes, address: str | None) -> None:
+        if peer not in self._streams:
+            self._streams[peer] = []
+            self._links[peer] = Link(peer, address, trio.current_time())
+
     def _require(self, peer: bytes) -> list[MemoryStream]:
         streams = self._streams.get(peer)
         if streams is None:
@@ -179,7 +206,7 @@ class MemoryTransport:
 
     def _is_accepted(self, topic: str, source: bytes, data: bytes) -> bool:
         try:
-            return topic not in self._accepts or self._accepts[topic](source, data)
+            return not self.refuse(source) and (topic not in self._accepts or self._accepts[topic](source, data))
         except Exception:
             return False
 
@@ -197,6 +224,7 @@ class MemoryTransport:
             await handler(stream)
         except Exception as error:
             self._faults["handler"] += 1
+            self.on_error(error)
             log.info("the handler of %s for %s failed: %r", protocol, short(stream.peer), error)
             stream.reset()
         else:
@@ -210,4 +238,5 @@ class MemoryTransport:
                 await handler(source, data)
             except Exception as error:
                 self._faults["listener"] += 1
+                self.on_error(error)
                 log.info("the handler of topic %s failed: %r", topic, error)

@@ -15,7 +15,9 @@ from node.peering.libp2p.transport import open_libp2p
 from node.peering.transport import Stream
 from protocol.ed25519 import SecretKey
 
-ECHO, RAISE, IDLE, LATE, STATUS = (f"/gonode/{name}/1" for name in ("echo", "raise", "idle", "late", "status"))
+ECHO, RAISE, IDLE, LATE, STATUS, END = (
+    f"/gonode/{name}/1" for name in ("echo", "raise", "idle", "late", "status", "end")
+)
 GOOD_TOPIC, BAD_TOPIC = "good", "bad"
 LATE_S = 6.0
 LATE_FRAMES = 12
@@ -42,6 +44,24 @@ async def main(limits: Limits) -> None:
         for _ in range(LATE_FRAMES):
             await stream.send((await stream.receive())[:10])
 
+    async def end(peer: bytes, request: bytes) -> bytes:
+        part, how = request.decode().split()
+        services = {"host": transport.host.get_network(), "pubsub": transport.pubsub, "router": transport.pubsub.router}
+        manager = services[part].manager
+
+        async def fail() -> None:
+            raise RuntimeError("a service of the library that fails")
+
+        async def act() -> None:
+            await trio.sleep(0.2)
+            if how == "stops":
+                manager.cancel()
+            else:
+                manager.run_task(fail, _internal=True)
+
+        trio.lowlevel.spawn_system_task(act)
+        return b""
+
     async def status(peer: bytes, request: bytes) -> bytes:
         tasks = trio.lowlevel.current_statistics().tasks_living
         pages = int(Path("/proc/self/statm").read_text().split()[1])
@@ -59,6 +79,7 @@ async def main(limits: Limits) -> None:
     async with open_libp2p(SecretKey.generate(), limits=limits) as transport:
         serve_calls(transport, ECHO, echo)
         serve_calls(transport, STATUS, status)
+        serve_calls(transport, END, end)
         transport.serve(RAISE, fail)
         transport.serve(IDLE, hold)
         transport.serve(LATE, late)
