@@ -1,0 +1,78 @@
+"""How many connections the directory may make to addresses that others told it.
+
+Spec: docs/spec/swarm.md ("Directory"). A liar who answers a look-up names any address of anybody. So look-ups of all
+kinds together dial DIALS at once and one more each DIAL_EVERY_S, one look-up dials DIALS_OF_LOOKUP and of what one peer
+told it DIALS_OF_TELLER, and a place that failed, or a group (`told.group_of`) with FAILURES_OF_GROUP of them, is left
+alone for REST_S. Nothing that a peer asks of this node makes it dial.
+"""
+
+from collections import Counter
+from typing import Final
+
+import trio
+
+from node.peering.libp2p.told import group_of, place_of
+
+DIALS: Final = 24
+DIAL_EVERY_S: Final = 5.0
+DIALS_OF_LOOKUP: Final = 12
+DIALS_OF_TELLER: Final = 4
+FAILURES_OF_GROUP: Final = 4
+REST_S: Final = 600.0
+_MAX_FAILURES: Final = 512
+
+
+class DialBudget:
+    """What all look-ups of one node may dial."""
+
+    def __init__(self) -> None:
+        self._left = float(DIALS)
+        self._counted_s = trio.current_time()
+        self._failures: dict[tuple[str, int], float] = {}
+
+    def may_dial(self, address: str) -> bool:
+        """Whether `address` may be dialed now, which then counts; it has to lead to an IP address directly."""
+        place = place_of(address)
+        now = trio.current_time()
+        self._left = min(self._left + (now - self._counted_s) / DIAL_EVERY_S, float(DIALS))
+        self._counted_s = now
+        if place is None or self._left < 1 or self._is_resting(place, now):
+            return False
+        self._left -= 1
+        return True
+
+    def failed(self, address: str) -> None:
+        """Notes that nobody, or somebody else, answered there."""
+        place = place_of(address)
+        if place is not None:
+            self._failures.pop(place, None)
+            self._failures[place] = trio.current_time() + REST_S
+            if len(self._failures) > _MAX_FAILURES:
+                del self._failures[next(iter(self._failures))]
+
+    def _is_resting(self, place: tuple[str, int], now: float) -> bool:
+        while self._failures and next(iter(self._failures.values())) <= now:
+            del self._failures[next(iter(self._failures))]
+        groups = Counter(group_of(host) for host, _ in self._failures)
+        return place in self._failures or groups[group_of(place[0])] >= FAILURES_OF_GROUP
+
+
+class LookupDials:
+    """What one look-up may dial of the node's budget."""
+
+    def __init__(self, budget: DialBudget) -> None:
+        self._budget = budget
+        self._left = DIALS_OF_LOOKUP
+        self._tellers: Counter[bytes] = Counter()
+
+    def may_dial(self, address: str, teller: bytes) -> bool:
+        """Whether `address`, told by peer `teller`, may be dialed now, which then counts."""
+        if self._left < 1 or self._tellers[teller] >= DIALS_OF_TELLER or not self._budget.may_dial(address):
+            return False
+        self._left -= 1
+        self._tellers[teller] += 1
+        return True
+
+    def failed(self, address: str) -> None:
+        """Notes that nobody, or somebody else, answered there."""
+        self._budget.failed(address)

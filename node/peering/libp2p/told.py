@@ -1,0 +1,106 @@
+"""Addresses that other peers tell: which ones are worth keeping, and which count as one place.
+
+Spec: docs/spec/swarm.md ("Directory"). Anybody can tell any address, so one is kept only in a form that this node dials,
+ending in the id of its peer, and only if it lies no nearer than who tells it: a peer on the Internet cannot name
+addresses of this node's LAN, nor a peer on the LAN its loopback.
+"""
+
+import re
+from collections.abc import Iterable
+from enum import IntEnum
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Final
+
+from node.peering.transport import peer_id
+
+MAX_ADDRESS: Final = 256
+"""The most characters of one address, and the most bytes of its binary form."""
+
+MAX_TOLD: Final = 4
+"""The most addresses of one peer that are kept or told."""
+
+MAX_LOOKED_AT: Final = 32
+"""The most addresses of one peer that are looked at."""
+
+_PLACE: Final = re.compile(
+    r"/(?P<kind>ip4|ip6|dns|dns4|dns6)/(?P<host>[0-9A-Za-z.:-]{1,253})/tcp/(?P<port>[1-9][0-9]{0,4})"
+    r"(?P<web>/ws|/wss|/tls/ws)?(?P<relay>/p2p/[1-9A-HJ-NP-Za-km-z]{1,64}/p2p-circuit)?"
+)
+
+
+class Scope(IntEnum):
+    """From how far away an address means the same machine."""
+
+    MACHINE = 0
+    LAN = 1
+    WORLD = 2
+
+
+def scope_of(host: str) -> Scope | None:
+    """How far an IP address reaches, the whole world for a name; None for one that no peer has."""
+    try:
+        address = _ip(host)
+    except ValueError:
+        return Scope.WORLD
+    if address.is_multicast or address.is_unspecified or address.is_reserved:
+        return None
+    if address.is_loopback:
+        return Scope.MACHINE
+    return Scope.WORLD if address.is_global else Scope.LAN
+
+
+def group_of(host: str) -> str:
+    """What counts as one owner's addresses: a /24 or (IPv6) /48 of the Internet, else the address itself."""
+    try:
+        address = _ip(host)
+    except ValueError:
+        return host[:MAX_ADDRESS]
+    if not address.is_global:
+        return str(address)
+    return str(ip_network((address, 24 if address.version == 4 else 48), strict=False))
+
+
+def place_of(address: str) -> tuple[str, int] | None:
+    """The IP address and port of a multiaddr that leads to its peer directly; None for names, relays and others."""
+    match = _PLACE.fullmatch(address.rpartition("/p2p/")[0])
+    if match is None or match["relay"] or match["web"] or match["kind"] not in ("ip4", "ip6"):
+        return None
+    return match["host"], int(match["port"])
+
+
+def accepted(addresses: Iterable[str], key: bytes, teller: str) -> tuple[str, ...]:
+    """Of `addresses` said to be peer `key`'s, up to MAX_TOLD that may be kept, each ending in its id.
+
+    `teller` is the IP address of the peer that says so. Of each peer MAX_LOOKED_AT are looked at.
+    """
+    own = f"/p2p/{peer_id(key)}"
+    nearest = scope_of(teller)
+    kept: dict[str, None] = {}
+    for number, address in enumerate(addresses):
+        if number == MAX_LOOKED_AT or len(kept) == MAX_TOLD:
+            break
+        place = address.removesuffix(own)
+        if nearest is not None and _is_acceptable(place, nearest) and len(place + own) <= MAX_ADDRESS:
+            kept[place + own] = None
+    return tuple(kept)
+
+
+def _is_acceptable(place: str, nearest: Scope) -> bool:
+    match = _PLACE.fullmatch(place)
+    if match is None or int(match["port"]) > 65535:
+        return False
+    if match["kind"] in ("ip4", "ip6"):
+        try:
+            version = ip_address(match["host"]).version
+        except ValueError:
+            return False
+        if match["kind"] != f"ip{version}":
+            return False
+    scope = scope_of(match["host"])
+    return scope is not None and scope >= nearest
+
+
+def _ip(host: str) -> IPv4Address | IPv6Address:
+    address = ip_address(host)
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
