@@ -4,6 +4,7 @@ Spec: docs/spec/wire.md ("Connection"). Circuit addresses (`.../p2p/<relay>/p2p-
 names are resolved here, for py-libp2p fails at addresses that begin with one.
 """
 
+import ipaddress
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -35,7 +36,7 @@ def listen_place(address: str, own_key: bytes) -> Any:
 
 
 def reachable_places(listening: Iterable[Any]) -> list[str]:
-    """The multiaddrs at which listeners can be dialed: 0.0.0.0 and :: become the addresses of this machine."""
+    """The multiaddrs at which listeners can be dialed: 0.0.0.0 and :: become the addresses of this machine. TCP comes first."""
     from libp2p.utils.address_validation import expand_wildcard_address
     from multiaddr import Multiaddr
 
@@ -43,20 +44,37 @@ def reachable_places(listening: Iterable[Any]) -> list[str]:
     for place in map(str, listening):
         plain = place.removesuffix("/ws")
         found += [f"{each}{place[len(plain) :]}" for each in expand_wildcard_address(Multiaddr(plain))]
-    return list(dict.fromkeys(found))
+    return sorted(dict.fromkeys(found), key=lambda place: place.endswith("/ws"))
 
 
-def split_circuit(address: str) -> tuple[str, str] | None:
-    """The relay's own address and the peer's part `/p2p/<peer id>` of a circuit address; None for any other address.
+def split_circuit(address: str) -> str | None:
+    """The relay's own address in a circuit address; None for any other address.
 
     Raises Unreachable for one that leads through no relay or through several.
     """
-    relay, found, peer = address.partition(f"{CIRCUIT}/")
+    relay, found, _ = address.partition(f"{CIRCUIT}/")
     if not found:
         return None
     if address.count(CIRCUIT) != 1 or address_key(relay) == address_key(address):
         raise Unreachable(f"{address[:200]!r} does not lead through one relay.")
-    return relay, f"/{peer}"
+    return relay
+
+
+def network_of(host: str) -> str:
+    """What quotas count as one address: an IPv4 address, an IPv6 /64, or a name as it is."""
+    try:
+        parsed = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    return str(ipaddress.ip_network((parsed, 64), strict=False)) if parsed.version == 6 else str(parsed)
+
+
+def is_global(host: str) -> bool:
+    """Whether a host's address is one of the public internet."""
+    try:
+        return ipaddress.ip_address(host).is_global
+    except ValueError:
+        return False
 
 
 async def resolved(place: Any) -> list[Any]:

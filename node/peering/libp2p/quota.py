@@ -4,10 +4,11 @@ Spec: docs/spec/swarm.md ("Hardening"). py-libp2p asks a "resource manager" befo
 this is one, with the few methods it calls. Left alone, it took 2,505 idle streams and 235 identities from one address.
 """
 
-import ipaddress
 from collections import Counter
 from dataclasses import dataclass
 from types import SimpleNamespace
+
+from node.peering.libp2p.places import network_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,23 @@ class Limits:
     streams_per_peer: int = 64
     connections_per_address: int = 32
     connections: int = 256
+
+
+@dataclass(frozen=True, slots=True)
+class RelayLimits:
+    """The most that a relay gives: to a peer or an address, and in all.
+
+    A circuit's bytes count in both directions; `bytes_s` is the flow of all circuits together.
+    """
+
+    reservations: int = 128
+    reservations_per_address: int = 8
+    circuits: int = 64
+    circuits_to_peer: int = 16
+    circuits_from_peer: int = 4
+    circuit_bytes: int = 256 << 20
+    circuit_s: int = 1800
+    bytes_s: int = 8 << 20
 
 
 class Admission:
@@ -51,7 +69,7 @@ class Quota:
         self, peer_id: object = None, endpoint_ip: str | None = None, direction: str = ""
     ) -> Admission | None:
         """A place for a connection, or None when its address has all it may have."""
-        address = _network(endpoint_ip) if endpoint_ip and direction == "inbound" else None
+        address = network_of(endpoint_ip) if endpoint_ip and direction == "inbound" else None
         if address is not None:
             if self._addresses[address] >= self._limits.connections_per_address:
                 self._faults["connection refused"] += 1
@@ -75,17 +93,6 @@ class Quota:
     def release_stream(self, peer_id: str, direction: object) -> None:
         """Takes back a stream."""
         _decrement(self._streams, peer_id)
-
-
-def _network(address: str) -> str:
-    """What is counted as one address."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if parsed.version == 6:
-        return str(ipaddress.ip_network((parsed, 64), strict=False))
-    return str(parsed)
 
 
 def _decrement(counts: Counter[str], name: str) -> None:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 
 from node.peering.libp2p import hardening
-from node.peering.libp2p.places import listen_place, reachable_places, resolved
-from node.peering.libp2p.quota import Limits, Quota
+from node.peering.libp2p.places import CIRCUIT, is_global, listen_place, reachable_places, resolved, split_circuit
+from node.peering.libp2p.quota import Limits, Quota, RelayLimits
 from node.peering.transport import (
     DIAL_S,
     MAX_FRAME,
@@ -150,6 +150,9 @@ class Libp2pTransport:
         self._handlers: dict[str, Any] = {}
         self._topics: dict[str, tuple[Any, trio.MemorySendChannel[tuple[bytes, bytes]]]] = {}
         self._dialed: dict[bytes, str] = {}
+        self._relayed: Any = None
+        self._relay: Any = None
+        self._relay_limits: RelayLimits | None = None
         self._directory: Directory | None = None
 
     def attach(self, host: Any, pubsub: Any, life: trio.Nursery) -> None:
@@ -162,9 +165,10 @@ class Libp2pTransport:
             host.set_stream_handler(protocol, handler)
         for topic in self._topics:
             self._join(topic)
+        self._attach_relays()
 
     def addresses(self) -> tuple[str, ...]:
-        plain = reachable_places(self.host.get_transport_addrs())
+        plain = [*reachable_places(self.host.get_transport_addrs()), *self._relayed.addresses()]
         return tuple(f"{address}/p2p/{peer_id(self.key)}" for address in plain)
 
     def peers(self) -> tuple[bytes, ...]:
@@ -199,10 +203,47 @@ class Libp2pTransport:
             raise Unreachable(f"{address[:200]!r} is not an address that can be dialed.") from error
         with trio.move_on_after(DIAL_S):
             if key not in self.peers():
-                await self._connect(place, key)
+                through = split_circuit(address)
+                if through is None:
+                    await self._connect(place, key)
+                else:
+                    relay = await self.dial(through)
+                    await self._relayed.connect(relay, key, address)
                 self._dialed[key] = address
             return key
         raise Unreachable(f"Nobody answered at {address} within {DIAL_S:g} s.")
+
+    def is_dialed(self) -> bool:
+        from node.peering.libp2p.circuit import is_circuit
+
+        connections = [each for many in self.host.get_network().connections.values() for each in many]
+        muxed = [each.muxed_conn for each in connections if not each.is_closed and not is_circuit(each.muxed_conn)]
+        places = [(each.is_initiator, each.get_remote_address()) for each in muxed]
+        scopes = [(dialed, is_global(place[0])) for dialed, place in places if place is not None]
+        return any(not dialed and (far or (True, True) not in scopes) for dialed, far in scopes)
+
+    def serve_relay(self, limits: RelayLimits | None = None) -> None:
+        self._relay_limits = limits or RelayLimits()
+        self._attach_relays()
+
+    async def reserve(self, relay: bytes) -> None:
+        with trio.move_on_after(OPEN_S):
+            await self._relayed.reserve(relay)
+            return
+        raise Timeout(f"Peer {short(relay)} gave no reservation within {OPEN_S:g} s.")
+
+    def _attach_relays(self) -> None:
+        """Serves both sides of relaying with the host that runs now."""
+        from node.peering.libp2p.relay import Relay
+        from node.peering.libp2p.relayed import Relayed
+
+        if self._relayed is None:
+            self._relayed = Relayed(self.key, self._dialed.get, self._faults)
+        if self._relayed.host is not self.host:
+            self._relayed.attach(self.host)
+        if self._relay_limits is not None:
+            own = [place for place in self.addresses() if CIRCUIT not in place]
+            self._relay = Relay(self.host, self._relay_limits, own, self._faults)
 
     async def _connect(self, place: Any, key: bytes) -> None:
         """Connects to the peer at a multiaddr, whose name (if it has one) is tried with each of its IP addresses."""
@@ -291,7 +332,7 @@ class Libp2pTransport:
         self.pubsub.set_topic_validator(topic, is_worth, True)
         self._life.start_soon(self._listen, topic, send)
 
-    def keep_directory(self, run: bytes) -> None:
+    def keep_directory(self, run: bytes) -> "Directory":
         """Takes part in the directory of `run` from now on."""
         from node.peering.libp2p.directory import Directory
 
@@ -299,6 +340,7 @@ class Libp2pTransport:
         self._handlers[self._directory.protocol] = self._directory.serve
         self.host.set_stream_handler(self._directory.protocol, self._directory.serve)
         self._nursery.start_soon(self._directory.run)
+        return self._directory
 
     async def provide(self, key: bytes) -> None:
         if self._directory is None:
@@ -363,7 +405,7 @@ async def open_libp2p(
     An exception of the body leaves as it is, in no group.
     """
     hardening.harden()
-    places = [listen_place(address, secret.public) for address in listen]
+    places = [listen_place(address, secret.public) for address in dict.fromkeys(listen)]
     counts: Counter[str] = Counter()
     ending = trio.Event()
     failure: Exception | None = None
