@@ -2,7 +2,8 @@
 
 Spec: `docs/commands.md` ("Exit status"). Each has one sentence. A disk that is full, read-only or broken, and a store that
 refuses, are among them: what a node cannot keep it must not say, and whether memory and disk still agree is then not
-known. The next start goes on from what the disk holds.
+known. The next start goes on from what the disk holds. (What a role raises outside any service, such as `Expelled`, ends the
+node without being named here.)
 """
 
 import errno
@@ -11,8 +12,6 @@ from typing import Final
 
 from native.canary import WrongMachine
 from native.errors import EngineError
-from node.contributor.contributor import Expelled
-from node.contributor.registrar import RegistrationRefused
 from node.disk.store import StoreError
 from node.engine.process import EngineLost
 from node.following.follower import LogUnbelievable
@@ -22,9 +21,7 @@ FATAL: Final[tuple[type[Exception], ...]] = (
     CannotListen,
     EngineError,
     EngineLost,
-    Expelled,
     LogUnbelievable,
-    RegistrationRefused,
     StoreError,
     WrongMachine,
     sqlite3.Error,

@@ -24,6 +24,7 @@ from node.local import LocalError
 from node.matches.opponent import OpponentError
 from node.networks import NetworkFault
 from node.peering.transport import CannotListen, TransportError
+from node.services import ServiceLost
 from protocol.errors import ProtocolError
 from verification.faults import LogFault
 from verification.proof import NetworkMissing
@@ -57,7 +58,7 @@ REFUSALS: tuple[type[BaseException], ...] = (
 )
 """Exit status 2."""
 
-UNREACHABLE_ERRORS: tuple[type[BaseException], ...] = (ControlError, EngineLost, TransportError)
+UNREACHABLE_ERRORS: tuple[type[BaseException], ...] = (ControlError, EngineLost, ServiceLost, TransportError)
 """Exit status 3."""
 
 NO_ERRORS: tuple[type[BaseException], ...] = (WrongMachine,)

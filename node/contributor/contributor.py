@@ -98,10 +98,11 @@ class Contributor:
             return
         self._drop_doubtful()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self.outbox.run)
-            nursery.start_soon(self._gate.run)
+            keep = self._member.services.keep
+            nursery.start_soon(keep, "outbox", self.outbox.run)
+            nursery.start_soon(keep, "gate-player", self._gate.run)
             nursery.start_soon(self._watch_standing)
-            await self._play()
+            await keep("playing", self._play)
             await self._gate.idle()
             await self.outbox.until_empty()
             nursery.cancel_scope.cancel()

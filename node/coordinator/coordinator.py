@@ -48,6 +48,7 @@ class Coordinator:
         self._secret = secret
         self._log = log
         self._announce = announce
+        log.on_cosigned = announce
         self.intake = Intake(member, secret, log, engine)
         self._adjudicator = Adjudicator(member, secret, log)
         self._cycle = TrainingCycle(member, secret, log, train)
@@ -66,16 +67,17 @@ class Coordinator:
         serve_calls(self._member.transport, POST_PROTOCOL, self.intake.call)
         serve_calls(self._member.transport, COSIGN_PROTOCOL, self.intake.cosigning)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._pulse)
-            nursery.start_soon(self._outbox.run)
+            keep = self._member.services.keep
+            nursery.start_soon(keep, "pulse", self._pulse)
+            nursery.start_soon(keep, "outbox", self._outbox.run)
             with self._working:
                 async with trio.open_nursery() as work:
-                    work.start_soon(self._learn)
-                    work.start_soon(self._player.run)
+                    work.start_soon(keep, "learning", self._learn)
+                    work.start_soon(keep, "gate-player", self._player.run)
             await trio.sleep_forever()
 
     async def _pulse(self) -> None:
-        """Once a second: decisions, a tick if nothing else came, a signed head."""
+        """Once a second: decisions, a tick if nothing else came, a signed head, which is announced (again once cosigned)."""
         while True:
             if self._adjudicator.decide():
                 self._member.wake()

@@ -83,10 +83,11 @@ class Verifier:
     async def run(self) -> None:
         """Verifies until drained."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self.outbox.run)
-            nursery.start_soon(self._witness.run)
-            nursery.start_soon(self._epochs.run)
-            nursery.start_soon(self._judge_all)
+            keep = self._member.services.keep
+            nursery.start_soon(keep, "outbox", self.outbox.run)
+            nursery.start_soon(keep, "witness", self._witness.run)
+            nursery.start_soon(keep, "epochs", self._epochs.run)
+            nursery.start_soon(keep, "judging", self._judge_all)
             await self._draining.wait()
             await self._member.until(lambda: True if self._is_idle() else None)
             await self._epochs.finish()
