@@ -39,3 +39,16 @@ export function verifySignature (key, signature, message) {
   const spki = { key: Buffer.concat([SPKI_OF_ED25519, key]), format: 'der', type: 'spki' }
   require(signature.length === 64 && verify(null, message, createPublicKey(spki), signature), 'a signature')
 }
+
+/** Runs a program; what is refused or not believed ends it with one sentence and status 1. */
+export async function run (main) {
+  try {
+    await main()
+  } catch (error) {
+    if (!(error instanceof Refused || error instanceof NotBelieved)) {
+      throw error
+    }
+    console.error(error instanceof Refused ? `Refused: ${error.message}` : `Not believed: ${error.message}.`)
+    process.exitCode = 1
+  }
+}

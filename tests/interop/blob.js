@@ -1,22 +1,21 @@
 // Blobs: fetched from a peer, each chunk checked when it comes, and served (docs/spec/blob.md; wire.md, "Blobs").
 
 import { hex, isSame, Refused, require, sha256 } from './belief.js'
-import { encode, isCount, isHash, isText, parse, parseAny } from './canonical.js'
-import { ask } from './wire.js'
+import { encode, isCount, isHash, isText, parse, parseMap } from './canonical.js'
 
 const PROTOCOL = '/gonode/blob/1'
 const CHUNK = 1 << 20
 const DOMAIN = 'gonode/blob/v1\0'
 
-/** The blob's chunks, from a peer; at most `mostBytes` together. */
-export async function fetchBlob (connection, digest, mostBytes) {
-  const list = await ask(connection, PROTOCOL, encode({ digest, op: 'list' }))
+/** The blob's chunks, at most `mostBytes` together, from a peer that is given as its `ask` (wire.js). */
+export async function fetchBlob (ask, digest, mostBytes) {
+  const list = await ask(PROTOCOL, encode({ digest, op: 'list' }), 20_000)
   require(list.length >= 8 && isSame(sha256(DOMAIN, list), digest), 'the chunk list')
   const length = Number(list.readBigUInt64LE())
   require(length <= mostBytes && list.length === 8 + 32 * Math.ceil(length / CHUNK), "the blob's length")
   const chunks = []
   for (let index = 0; index * CHUNK < length; index++) {
-    const chunk = await ask(connection, PROTOCOL, encode({ digest, index, op: 'chunk' }))
+    const chunk = await ask(PROTOCOL, encode({ digest, index, op: 'chunk' }), 20_000)
     require(isSame(sha256(chunk), list.subarray(8 + 32 * index, 40 + 32 * index)), `chunk ${index}`)
     chunks.push(chunk)
   }
@@ -44,7 +43,7 @@ export class Blobs {
 
   /** The answer to a request of another peer. */
   answer (request) {
-    switch (parseAny(request).op) {
+    switch (parseMap(request).op) {
       case 'list': {
         const { digest } = parse(request, { digest: isHash, op: isText })
         return this.#get(digest).list

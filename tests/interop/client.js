@@ -7,10 +7,11 @@
 import { parseArgs } from 'node:util'
 
 import { fetchBlob } from './blob.js'
-import { hex, isSame, require, sha256 } from './belief.js'
+import { hex, isSame, require, run, sha256 } from './belief.js'
 import { Log } from './log.js'
 import { connect, followHeads, openPeer } from './peer.js'
 import { readTicket } from './ticket.js'
+import { askerOf } from './wire.js'
 
 const MOST_BLOB_BYTES = 256 << 20
 
@@ -23,64 +24,79 @@ const { values: options, positionals: [text] } = parseArgs({
   }
 })
 
-const ticket = readTicket(text ?? '')
-const peer = await openPeer()
-try {
+await run(async () => {
+  const ticket = readTicket(text ?? '')
+  const peer = await openPeer()
+  try {
+    console.log(JSON.stringify(await join(ticket, peer)))
+  } finally {
+    await peer.node.stop()
+  }
+})
+
+async function join (ticket, peer) {
   const connection = await connect(peer.node, ticket.addresses)
-  const identity = await peer.node.services.identify.identify(connection)
+  const { identify, ping } = peer.node.services
+  const identity = await identify.identify(connection)
+  const ask = askerOf(connection)
   const log = new Log(ticket)
-  await log.begin(connection)
-  const heard = hear(log, connection, Number(options.heads))
-  const cosigned = await log.follow(connection, 'cosigned')
-  const head = await log.follow(connection)
-  const result = {
+  await log.begin(ask)
+  const heard = hear(peer.node, ticket.run, log, ask)
+  const cosigned = await log.follow(ask, 'cosigned')
+  const head = await log.follow(ask)
+  const found = {
     peer: connection.remotePeer.toString(),
     address: connection.remoteAddr.toString(),
     protocols: identity.protocols,
-    ping_ms: await peer.node.services.ping.ping(connection.remotePeer),
+    ping_ms: await ping.ping(connection.remotePeer),
     run: hex(ticket.run),
     head: shown(head),
     cosigned: shown(cosigned),
-    release: await fetchRelease(log.newestRelease(cosigned.size), connection),
-    blobs: await Promise.all(options.blob.map((digest) => fetchNamed(digest, connection)))
+    release: await fetchRelease(log.newestRelease(cosigned.size), ask),
+    blobs: await Promise.all(options.blob.map((digest) => fetchNamed(digest, ask)))
   }
-  await heard.until(Number(options.within))
-  console.log(JSON.stringify({ ...result, heads: heard.heads.map(shown), size: log.size, exchanges: peer.exchanges }))
-} finally {
-  await peer.node.stop()
+  const heads = await heard.enough(Number(options.heads), Number(options.within))
+  return { ...found, heads: heads.map(shown), size: log.size, exchanges: peer.exchanges }
 }
 
-/** Follows the log to each announced head, in turn; `heads` has those that it reached. */
-function hear (log, connection, count) {
+/** Follows the log to each head that is announced from now on. `enough(count, seconds)` gives those that it reached. */
+function hear (node, run, log, ask) {
   const heads = []
-  const { promise, resolve, reject } = Promise.withResolvers()
-  followHeads(peer.node, ticket.run, (note) => {
+  const reached = new EventTarget()
+  let failure
+  followHeads(node, run, (note) => {
     const head = log.headIn(note)
-    log.followTo(connection, head).then(() => {
-      if (heads.push(head) >= count) {
-        resolve()
-      }
-    }).catch(reject)
+    log.followTo(ask, head).then(() => heads.push(head), (error) => { failure ??= error })
+      .then(() => reached.dispatchEvent(new Event('head')))
   })
-  const until = (seconds) => {
-    const timer = setTimeout(resolve, seconds * 1000)
-    return promise.finally(() => clearTimeout(timer))
+  const enough = async (count, seconds) => {
+    const late = AbortSignal.timeout(seconds * 1000)
+    while (heads.length < count && failure === undefined && !late.aborted) {
+      await new Promise((resolve) => {
+        reached.addEventListener('head', resolve, { once: true })
+        late.addEventListener('abort', resolve, { once: true })
+      })
+    }
+    if (failure !== undefined) {
+      throw failure
+    }
+    return heads
   }
-  return { heads, until }
+  return { enough }
 }
 
 /** What a release's network is, fetched by its digest and checked; null if there is no release. */
-async function fetchRelease (release, connection) {
+async function fetchRelease (release, ask) {
   if (release === undefined) {
     return null
   }
-  const chunks = await fetchBlob(connection, release.network_blob, release.network_len)
+  const chunks = await fetchBlob(ask, release.network_blob, release.network_len)
   require(isSame(sha256(...chunks), release.network), "the network's SHA-256")
   return { number: release.number, name: release.name, network: hex(release.network), ...measured(chunks) }
 }
 
-async function fetchNamed (digest, connection) {
-  const chunks = await fetchBlob(connection, Buffer.from(digest, 'hex'), MOST_BLOB_BYTES)
+async function fetchNamed (digest, ask) {
+  const chunks = await fetchBlob(ask, Buffer.from(digest, 'hex'), MOST_BLOB_BYTES)
   return { digest, sha256: hex(sha256(...chunks)), ...measured(chunks) }
 }
 

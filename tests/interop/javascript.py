@@ -58,10 +58,12 @@ def _is_unreachable(said: str) -> bool:
     return code is not None and code[1] in UNREACHABLE
 
 
-def program(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+def program(name: str, *arguments: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Runs a program to its end."""
     command = ["node", name, *map(str, arguments)]
-    return subprocess.run(command, cwd=INSTALLED, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+    return subprocess.run(
+        command, cwd=INSTALLED, input=stdin, capture_output=True, text=True, timeout=WITHIN_S, check=False
+    )
 
 
 @contextmanager

@@ -1,23 +1,27 @@
 // A copy of a run's log: followed from a peer and served to others (docs/spec/wire.md, "Log").
 
-import { isSame, Refused, require, sha256, verifySignature } from './belief.js'
-import { encode, isBytes, isCount, isHash, isListOf, isText, parse, parseAny } from './canonical.js'
+import { hex, isSame, Refused, require, sha256, verifySignature } from './belief.js'
+import { encode, isBytes, isCount, isHash, isListOf, isText, parse, parseMap } from './canonical.js'
 import { isPrefix, leafHash, prove, root } from './merkle.js'
 import { verifyNote } from './note.js'
-import { ask } from './wire.js'
 
 const PROTOCOL = '/gonode/log/1'
 const RELEASE = 'application/vnd.gonode.release.v1+msgpack'
+const MOST_ANSWER_BYTES = 2 << 20
 const MOST_ENTRIES = 4096
 const MOST_ENTRY_BYTES = 1 << 20
 
 const ENVELOPE = { payload: isBytes, signatures: isListOf((each) => isHash(each.key) && isBytes(each.sig)), type: isText }
 
-/** The entries that were proven to lead to heads, and the newest of these heads. */
+/**
+ * The entries that were proven to lead to heads, and these heads. A peer is given as its `ask(protocol, request,
+ * withinMs)`, which answers a call (wire.js).
+ */
 export class Log {
   #ticket
-  #keys
   #root
+  #signer
+  #witnesses
   #leaves = []
   #heads = new Map()
   #turn = Promise.resolve()
@@ -32,43 +36,45 @@ export class Log {
   }
 
   /** Takes root and manifest from a peer; they make the run id that the ticket names. */
-  async begin (connection) {
-    const { size } = await this.#askHead(connection, 'head')
-    const { entries } = await this.#askEntries(connection, 0, 2, size)
+  async begin (ask) {
+    const { size } = await this.#askHead(ask, 'head')
+    const { entries } = await this.#askEntries(ask, 0, 2, size)
+    require(entries.length === 2, 'two entries')
     const [first, second] = entries.map((entry) => parse(entry, ENVELOPE).payload)
     require(isSame(sha256('gonode/run/v1\0', lp(first), lp(second)), this.#ticket.run), 'the run id')
     require(isSame(sha256(first), this.#ticket.root), "the root's digest")
-    this.#root = parseAny(first)
+    this.#root = parseMap(first)
     const keysOf = (role) => this.#root.roles.filter((each) => each.role === role).map((each) => each.key)
-    this.#keys = { run: this.#ticket.run, coordinator: keysOf('coordinator')[0], verifiers: keysOf('verifier') }
+    this.#signer = { name: `gonode/${hex(this.#ticket.run)}`, key: keysOf('coordinator')[0] }
+    this.#witnesses = keysOf('verifier').map((key) => ({ name: `gonode-witness/${hex(key)}`, key }))
     this.#take(entries)
   }
 
   /** The head `{size, rootHash, cosigned, note}` in a note, whoever brought it. */
   headIn (note) {
-    return { ...verifyNote(note, this.#keys), note }
+    return { ...verifyNote(note, this.#signer, this.#witnesses), note }
   }
 
   /** Follows a peer to its newest head, or to its newest one that enough verifiers cosigned; gives that head. */
-  async follow (connection, op = 'head') {
-    const { checkpoint, size } = await this.#askHead(connection, op)
+  async follow (ask, op = 'head') {
+    const { checkpoint, size } = await this.#askHead(ask, op)
     const head = this.headIn(checkpoint)
     require(head.size === size, "the head's size")
     require(op === 'head' || this.isCosigned(head), 'enough cosignatures')
-    await this.followTo(connection, head)
+    await this.followTo(ask, head)
     return head
   }
 
   /** Takes entries from a peer until they reach a verified head; one call after the other. */
-  followTo (connection, head) {
-    const reached = this.#turn.then(() => this.#pull(connection, head))
+  followTo (ask, head) {
+    const reached = this.#turn.then(() => this.#pull(ask, head))
     this.#turn = reached.catch(() => {})
     return reached
   }
 
-  async #pull (connection, head) {
+  async #pull (ask, head) {
     while (this.size < head.size) {
-      const { entries, proof } = await this.#askEntries(connection, this.size, MOST_ENTRIES, head.size)
+      const { entries, proof } = await this.#askEntries(ask, this.size, MOST_ENTRIES, head.size)
       require(entries.length > 0 && entries.length <= head.size - this.size, 'some entries')
       const leaves = [...this.#leaves, ...entries.map(leafHash)]
       require(isPrefix(leaves.length, root(leaves), head.size, head.rootHash, proof), 'the proof')
@@ -87,17 +93,17 @@ export class Log {
     for (const entry of this.entries.slice(0, size).reverse()) {
       const { payload, signatures, type } = parse(entry, ENVELOPE)
       if (type === RELEASE) {
-        require(signatures.length === 1 && isSame(signatures[0].key, this.#keys.coordinator), "the release's signer")
+        require(signatures.length === 1 && isSame(signatures[0].key, this.#signer.key), "the release's signer")
         const signed = Buffer.concat([Buffer.from(`DSSEv1 ${type.length} ${type} ${payload.length} `), payload])
-        verifySignature(this.#keys.coordinator, signatures[0].sig, signed)
-        return parseAny(payload)
+        verifySignature(this.#signer.key, signatures[0].sig, signed)
+        return parseMap(payload)
       }
     }
   }
 
   /** The answer to a request of another peer. */
   answer (request) {
-    const { op } = parseAny(request)
+    const { op } = parseMap(request)
     switch (op) {
       case 'head': {
         parse(request, { op: isText })
@@ -148,13 +154,14 @@ export class Log {
     this.#leaves.push(...entries.map(leafHash))
   }
 
-  async #askHead (connection, op) {
-    return parse(await ask(connection, PROTOCOL, encode({ op }), 5_000), { checkpoint: isBytes, size: isCount })
+  async #askHead (ask, op) {
+    const answer = await ask(PROTOCOL, encode({ op }), 5_000)
+    return parse(answer, { checkpoint: isBytes, size: isCount })
   }
 
-  async #askEntries (connection, start, limit, size) {
-    const answer = await ask(connection, PROTOCOL, encode({ limit, op: 'entries', size, start }))
-    return parse(answer, { entries: isListOf(isBytes), proof: isListOf(isHash) })
+  async #askEntries (ask, start, limit, size) {
+    const answer = await ask(PROTOCOL, encode({ limit, op: 'entries', size, start }), 20_000)
+    return parse(answer, { entries: isListOf(isBytes), proof: isListOf(isHash) }, MOST_ANSWER_BYTES)
   }
 }
 

@@ -40,7 +40,7 @@ function subproof (leaves, old, isWhole) {
 /** Whether `proof` shows that the tree of `oldSize` is a prefix of the tree of `newSize` (RFC 9162, 2.1.4.2). */
 export function isPrefix (oldSize, oldRoot, newSize, newRoot, proof) {
   if (oldSize === 0 || oldSize === newSize) {
-    return proof.length === 0 && (oldSize === 0 || isSame(oldRoot, newRoot))
+    return proof.length === 0 && isSame(oldRoot, oldSize === 0 ? root([]) : newRoot)
   }
   let fn = oldSize - 1
   let sn = newSize - 1

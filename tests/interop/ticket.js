@@ -5,6 +5,9 @@ import { isHash, isListOf, isText, parse } from './canonical.js'
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
 
+const isAddress = (value) => isText(value) && /^\/[!-~]{0,255}$/.test(value)
+const isAddresses = (value) => isListOf(isAddress)(value) && value.length <= 16
+
 /** `{addresses, root, run}` of a ticket; throws NotBelieved. */
 export function readTicket (text) {
   const [, body] = /^gonode1([a-z2-7]+)$/.exec(text.trim()) ?? []
@@ -12,7 +15,7 @@ export function readTicket (text) {
   const data = base32(body)
   const payload = data.subarray(0, -4)
   require(isSame(sha256('gonode/ticket/v1\0', payload).subarray(0, 4), data.subarray(-4)), "the ticket's checksum")
-  return parse(payload, { addresses: isListOf(isText), root: isHash, run: isHash })
+  return parse(payload, { addresses: isAddresses, root: isHash, run: isHash })
 }
 
 function base32 (text) {
