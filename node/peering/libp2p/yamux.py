@@ -16,7 +16,7 @@ from libp2p.network.connection.exceptions import RawConnError
 from libp2p.stream_muxer.exceptions import MuxedStreamError
 from libp2p.stream_muxer.yamux import yamux
 
-from node.peering.transport import STALL_S, short
+from node.peering.transport import MAX_FRAME, STALL_S, short
 
 log = logging.getLogger("gonode.net")
 
@@ -26,7 +26,9 @@ MAX_STREAM_BUFFER: Final = 17 << 20
 MAX_CONNECTION_BUFFER: Final = 48 << 20
 """What all streams of one connection may hold unread."""
 
-_MAX_DATA_FRAME: Final = 1 << 20
+_MAX_DATA_FRAME: Final = MAX_FRAME + (64 << 10)
+"""A whole message behind the lines that negotiate its protocol: js-libp2p sends as much at once as the window takes."""
+
 _WINDOW_POLL_S: Final = 0.01
 
 
