@@ -13,7 +13,7 @@ from protocol.header import BatchHeader
 from protocol.seeds import PPM
 from protocol.types import ZERO
 from protocol.verdict import Verdict
-from verification.faults import LogFault
+from verification.faults import LogFault, NotYet
 from verification.identities import BatchInfo, Identity, Series, Tally
 from verification.probation import q_ppm
 from verification.registry import Registry
@@ -128,7 +128,7 @@ class Batches:
         self._check_author(entry, header)
         release = self._releases.find(header.release)
         if release is None:
-            raise LogFault("The header names a release that this log does not have.")
+            raise NotYet("The header names a release that this log does not have.")
         manifest = self._roles.manifest_by_digest(release.manifest)
         if manifest is None or header.manifest != release.manifest:
             raise LogFault("The header names another manifest than its release.")
@@ -142,11 +142,12 @@ class Batches:
         if series.closed:
             raise LogFault(f"The series of this peer for release {release.number} is ended.")
         if header.first_counter != series.next_counter:
-            raise LogFault(f"The peer's next counter is {series.next_counter}, not {header.first_counter}.")
+            fault = NotYet if header.first_counter > series.next_counter else LogFault
+            raise fault(f"The peer's next counter is {series.next_counter}, not {header.first_counter}.")
         self._check_sizes(header)
         candidates = self._subjects.candidates(index)
         if not candidates:
-            raise LogFault("No verifier takes batches now.")
+            raise NotYet("No verifier takes batches now.")
         identity = self._identities.get(header.peer) or Identity(header.peer)
         policy = self._roles.manifest.admission
         q = q_ppm(identity.accepted, identity.first_passed(policy), policy)
@@ -263,7 +264,7 @@ class Batches:
             raise LogFault("Batches with another peer's seeds are not taken yet.")
         info = self._registry.find(header.peer)
         if info is None:
-            raise LogFault("The header's peer is not registered.")
+            raise NotYet("The header's peer is not registered.")
         if header.registration != info.index:
             raise LogFault(f"The peer is registered at entry {info.index}, not {header.registration}.")
         if self._registry.is_banned(header.peer):

@@ -1,7 +1,7 @@
 """Why bytes are refused, in one sentence that a person can act on.
 
-Spec: `docs/spec/admission.md` ("Reasons"). `LogFault`: an entry that the log's state does not allow. `Rejected`: a batch or
-gate result whose bytes break a rule; its `label` is the named reason that verdicts carry.
+Spec: `docs/spec/admission.md` ("Reasons"). `LogFault`: an entry that the log's state does not allow; `NotYet`: it may later.
+`Rejected`: a batch or gate result whose bytes break a rule; its `label` is the named reason that verdicts carry.
 """
 
 
@@ -11,6 +11,10 @@ class LogFault(ValueError):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class NotYet(LogFault):
+    """The entry may not be logged now, but may be once the log holds what it lacks."""
 
 
 class Rejected(Exception):

@@ -11,7 +11,7 @@ from protocol.verdict import Verdict
 from protocol.window import TrainRecord
 from verification.beacons import Beacons
 from verification.cycles import Cycles
-from verification.faults import LogFault
+from verification.faults import LogFault, NotYet
 from verification.gate import Gate, GateDecision, cap_pairs, is_recount
 from verification.gate_state import GateResultInfo, GateState, Slot
 from verification.registry import Registry
@@ -176,7 +176,8 @@ class Gates:
         gate = self.open
         slot = gate.by_assignment.get(record.assignment) if gate is not None else None
         if gate is None or slot is None:
-            raise LogFault(f"Entry {record.assignment} is not a current assignment of gate pairs.")
+            fault = NotYet if record.assignment >= index else LogFault
+            raise fault(f"Entry {record.assignment} is not a current assignment of gate pairs.")
         if slot.assignment.player != record.player:
             raise LogFault("The gate result is for another player's assignment.")
         if slot.result is not None:
@@ -190,7 +191,7 @@ class Gates:
             raise LogFault("The gate result's games are larger than the manifest's limits.")
         candidates = self._subjects.candidates(index)
         if not candidates:
-            raise LogFault("No verifier takes gate results now.")
+            raise NotYet("No verifier takes gate results now.")
         info = GateResultInfo(
             index,
             entry.envelope.digest,

@@ -17,7 +17,7 @@ from protocol.root import COORDINATOR
 from protocol.seeds import join_nonce
 from protocol.verdict import Verdict
 from verification.beacons import Beacons
-from verification.faults import LogFault
+from verification.faults import LogFault, NotYet
 from verification.roles import Change, Roles
 
 
@@ -82,7 +82,9 @@ class Registry:
             raise LogFault("This key is registered already.")
         if self._roles.root_at(index).find(record.peer) is not None:
             raise LogFault("A key with a role cannot register as a contributor.")
-        if not 0 < record.log_size <= index or self._tree.root(record.log_size) != record.root_hash:
+        if record.log_size > index:
+            raise NotYet("The registration names a checkpoint that this log does not reach.")
+        if not record.log_size or self._tree.root(record.log_size) != record.root_hash:
             raise LogFault("The registration names a checkpoint that is not of this log.")
         nonce = self._check_invite(record, index)
 
