@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from native.netfile import Architecture, file_bytes
-from node.blobs import service as blob_service
+from node.blobs.fetch import CHUNK_S
 from node.coordinator.adjudicator import MOST_AT_ONCE
 from node.coordinator.coordinator import CHECKPOINT_EVERY_S
 from node.following import follower
@@ -17,7 +17,7 @@ from node.founding.manifest_file import load_manifest
 from node.launch import POLL_S
 from node.peering import gossip
 from node.peering.libp2p.quota import Limits
-from node.peering.peers import LINKS
+from node.peering.links import LINKS
 from protocol.checkpoint import MAX_SIGNATURES
 
 CODE: Final = "code"
@@ -133,7 +133,7 @@ class Assumptions:
     light_head_s: float = _assumed(10, "s", "how often a light follower, which does not exist yet, asks for a head")
 
     # Network
-    links: int = _code(LINKS, "links", "node.peering.peers, dialed; twice that are held when others dial too")
+    links: int = _code(LINKS, "links", "node.peering.links, dialed; twice that are held when others dial too")
     connections: int = _code(Limits().connections, "connections", "node.peering.libp2p.quota")
     degree: int = _code(16, "peers", "node.peering.libp2p.transport, GossipSub")
     repeat_s: float = _code(gossip.REPEAT_S, "s", "node.peering.gossip, every publication again")
@@ -142,7 +142,7 @@ class Assumptions:
     )
     call_core_s: float = _measured(0.00189, "s", "scale --measure", "one end of one call, half of both")
     call_bytes: float = _assumed(600, "bytes", "of a call besides its answer: negotiation, yamux, noise, TCP")
-    chunk_call_s: float = _code(blob_service._CALL_S, "s", "node.blobs.service, one chunk's time")
+    chunk_call_s: float = _code(CHUNK_S, "s", "node.blobs.fetch, one chunk's time")
     stream_bytes_per_core_s: float = _assumed(
         50 * 2**20, "bytes/s", "one stream of py-libp2p 0.8.1 on loopback; no benchmark here keeps it"
     )

@@ -1,65 +1,120 @@
-"""The exchange of blobs: `/gonode/blob/1` serves chunks, `fetch` takes them from several peers at once.
+"""The exchange of blobs: `/gonode/blob/1` serves what is on this disk, whole or not; `fetch` takes blobs from many peers.
 
-Spec: docs/spec/wire.md ("Blobs"). One call answers with a blob's chunk list, another with one chunk. Each
-chunk is checked when it arrives and kept on disk, so a fetch goes on where it stopped. A peer that gives wrong bytes is
-dropped and not asked again; the others finish.
+Spec: docs/spec/wire.md ("Blobs"), docs/spec/swarm.md ("Fetching"). What is served is hashed before it leaves, so a damaged
+disk makes no liar. Chunks leave through few slots and under the limit of `up`; a peer that serves wrong bytes is
+remembered, told on, and not asked again.
 """
 
 import logging
-from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from random import Random
 from typing import Final
 
 import trio
 
+from node.blobs.bitmap import encode_bitmap, parse_bitmap
+from node.blobs.fetch import BLOB_PROTOCOL, INDEX_BYTES, Fetch, Peers, Unkept
+from node.blobs.given import Given
+from node.blobs.part import Part
+from node.blobs.slots import QUEUE_S, Hold, Slots
+from node.blobs.throttle import Throttle
+from node.blobs.work import Work, here
 from node.disk.blob_store import BlobStore
 from node.disk.files import write_file
-from node.peering.call import CallRefused, call, serve_calls
-from node.peering.transport import Timeout, TooMuch, Transport, TransportError, Unreachable, short
+from node.peering.call import CallRefused, call, encode_answer, encode_refusal
+from node.peering.transport import Stream, Timeout, TooMuch, Transport, TransportError, Unreachable, short
 from protocol import codec
-from protocol.blob import CHUNK_BYTES, ChunkList
+from protocol.blob import ChunkList
 from protocol.errors import ProtocolError
 
 log = logging.getLogger("gonode.net")
 
-BLOB_PROTOCOL: Final = "/gonode/blob/1"
 MAX_BLOB: Final = 256 << 20
 """The most bytes of a blob that is fetched unless a caller says otherwise."""
 
+MAX_REQUEST: Final = 1024
+HAVE_WAIT_S: Final = 10.0
+"""How long an asker that knows all there is waits for more."""
+
+_ANSWER_S: Final = 60.0
 _LIST_BYTES: Final = 8 + 32 * 4096
-_CALL_S: Final = 20
-_STRIKES: Final = 2
-_CALLS_PER_PEER: Final = 2
-_PATIENCE_S: Final = 2.0
+_LIST_S: Final = 10.0
+_NEXT_LIST_S: Final = 2.0
 _KNOWN_LISTS: Final = 256
+
+Report = Callable[[bytes, str], None]
+"""Is told of a peer that served wrong bytes, and how they are wrong."""
+
+Seek = Callable[[bytes], Awaitable[Sequence[bytes]]]
+"""Connects to peers that are said to have a blob; their keys."""
 
 
 class BlobService:
-    """Serves the blobs of `store` to peers from when it is made, and fetches others into it."""
+    """Serves the blobs of `store` to peers from when it is made, and fetches others into it.
 
-    def __init__(self, transport: Transport, store: BlobStore) -> None:
+    `up` and `down` limit the chunks that leave and come; `seek` is asked when no peer has a blob.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        store: BlobStore,
+        *,
+        up: Throttle | None = None,
+        down: Throttle | None = None,
+        report: Report | None = None,
+        seek: Seek | None = None,
+        rng: Random | None = None,
+        work: Work = here,
+    ) -> None:
         self.store = store
         self.liars: set[bytes] = set()
+        self.report = report
+        self.seek = seek
+        self.sent_bytes = 0
         self._transport = transport
+        self._up = up or Throttle()
+        self._down = down or Throttle()
+        self._rng = rng or Random()
+        self._work = work
+        self._slots = Slots()
+        self._given = Given(self._rng)
+        self._parts: dict[bytes, Part] = {}
         self._lists: OrderedDict[bytes, ChunkList] = OrderedDict()
+        self._hashing: dict[bytes, trio.Lock] = {}
         self._running: dict[bytes, trio.Lock] = {}
-        serve_calls(transport, BLOB_PROTOCOL, self._answer, max_bytes=256)
+        transport.serve(BLOB_PROTOCOL, self._serve)
+
+    # ---- fetching
+
+    @property
+    def fetching(self) -> tuple[bytes, ...]:
+        """The blobs that are being fetched."""
+        return tuple(self._parts)
 
     async def fetch(
-        self, digest: bytes, peers: Sequence[bytes], max_bytes: int = MAX_BLOB, timeout_s: float = 300
+        self,
+        digest: bytes,
+        peers: Sequence[bytes] | Peers,
+        max_bytes: int = MAX_BLOB,
+        timeout_s: float = 300,
+        began: Callable[[], None] | None = None,
     ) -> bytes:
         """The blob `digest`, from the store or else from `peers`, who are asked in this order and then all at once.
 
-        Raises TooMuch when the blob is over `max_bytes`, Unreachable when no peer has all of it, Timeout.
+        When `peers` is a callable, those that connect meanwhile join in. `began` is called when this node has a chunk to
+        serve. Raises TooMuch when the blob is over `max_bytes`, Unreachable when no peer has all of it, Timeout, Unkept.
         """
         lock = self._running.setdefault(digest, trio.Lock())
         try:
             with trio.fail_after(timeout_s):
                 async with lock:
-                    blob = self.store.get(digest)
+                    blob = await self._stored(digest)
                     if blob is None:
-                        await self._fetch(digest, peers, max_bytes)
-                        blob = self.store.get(digest)
+                        await self._fetch(digest, self._willing(peers), max_bytes, began)
+                        blob = await self._stored(digest)
         except trio.TooSlowError as error:
             raise Timeout(f"Blob {short(digest)} did not come within {timeout_s:g} s.") from error
         finally:
@@ -71,105 +126,206 @@ class BlobService:
             raise TooMuch(f"Blob {short(digest)} has {len(blob)} bytes; the limit here is {max_bytes}.")
         return blob
 
-    async def _fetch(self, digest: bytes, peers: Sequence[bytes], max_bytes: int) -> None:
-        peers = [peer for peer in dict.fromkeys(peers) if peer not in self.liars and peer != self._transport.key]
-        chunks, first = await self._chunk_list(digest, peers, max_bytes)
-        part = _Part(self.store, digest, chunks)
-        order = [*peers[first:], *peers[:first]]
-        async with trio.open_nursery() as nursery:
-            for peer in order:
-                strikes: Counter[bytes] = Counter()
-                for _ in range(_CALLS_PER_PEER):
-                    nursery.start_soon(self._take_chunks, part, peer, strikes)
-        if part.missing:
-            raise Unreachable(
-                f"No peer has all of blob {short(digest)}: {len(part.missing)} of {len(chunks.hashes)} chunks are missing."
-            )
-        part.finish()
+    async def _stored(self, digest: bytes) -> bytes | None:
+        return await self._work(self.store.get, digest)
 
-    async def _chunk_list(self, digest: bytes, peers: Sequence[bytes], max_bytes: int) -> tuple[ChunkList, int]:
-        """The chunk list, and the place in `peers` of the first peer that has the blob (0 if nobody was asked)."""
+    def _willing(self, peers: Sequence[bytes] | Peers) -> Peers:
+        """The peers that may be asked, now and later."""
+
+        def willing() -> Sequence[bytes]:
+            named = peers() if callable(peers) else peers
+            return [key for key in dict.fromkeys(named) if key not in self.liars and key != self._transport.key]
+
+        return willing
+
+    async def _fetch(self, digest: bytes, peers: Peers, max_bytes: int, began: Callable[[], None] | None) -> None:
+        try:
+            chunks = await self._chunk_list(digest, peers, max_bytes)
+            part = Part(self.store, chunks, self._work)
+            await part.open()
+            self._parts[digest] = part
+            try:
+                async with trio.open_nursery() as nursery:
+                    if began is not None:
+                        nursery.start_soon(self._tell_begun, part, began)
+                    await Fetch(self._transport, part, peers, self._distrust, self._down, self._rng).run()
+                    nursery.cancel_scope.cancel()
+                await part.finish()
+                self._lists[digest] = chunks
+            finally:
+                del self._parts[digest]
+        except OSError as error:
+            raise Unkept(f"Blob {short(digest)} cannot be kept: {error.strerror or error}.") from error
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
+
+    async def _tell_begun(self, part: Part, began: Callable[[], None]) -> None:
+        while not part.held:
+            await part.wait_change(60)
+        began()
+
+    async def _chunk_list(self, digest: bytes, peers: Peers, max_bytes: int) -> ChunkList:
+        """The chunk list from this disk or from the first peer that has it."""
         path = self.store.partial_path(digest, "list")
         chunks: ChunkList | None = None
-        asked = 0
         if path.is_file():
             try:
                 chunks = ChunkList.parse(path.read_bytes(), digest)
             except ProtocolError:
                 path.unlink()
-        while chunks is None and asked < len(peers):
-            peer = peers[asked]
-            try:
-                request = codec.encode({"digest": digest, "op": "list"})
-                answer = await self._call(peer, request, _LIST_BYTES)
-                chunks = ChunkList.parse(answer, digest)
-            except ProtocolError as error:
-                self._distrust(peer, error)
-                asked += 1
-            except (CallRefused, TransportError) as error:
-                log.debug("no list of blob %s from %s: %s", short(digest), short(peer), error)
-                asked += 1
         if chunks is None:
-            raise Unreachable(f"None of {len(peers)} peers has blob {short(digest)}.")
+            asked = peers()
+            chunks = await self._ask_list(digest, asked)
+            if chunks is None and self.seek is not None:
+                chunks = await self._ask_list(digest, [key for key in await self.seek(digest) if key not in self.liars])
+            if chunks is None:
+                raise Unreachable(f"None of {len(asked)} peers has blob {short(digest)}.")
         if chunks.length > max_bytes:
             raise TooMuch(f"Blob {short(digest)} has {chunks.length} bytes; the limit here is {max_bytes}.")
         if not path.is_file():
-            write_file(path, chunks.encode())
-        return chunks, asked
+            write_file(path, chunks.encode(), is_durable=False)
+        return chunks
 
-    async def _take_chunks(self, part: "_Part", peer: bytes, strikes: Counter[bytes]) -> None:
-        while part.missing and peer not in self.liars and strikes[peer] < _STRIKES:
-            index = part.next_for(peer)
-            if index is None:
-                await part.wait_change(_PATIENCE_S / 4)
-                continue
+    async def _ask_list(self, digest: bytes, peers: Sequence[bytes]) -> ChunkList | None:
+        """Asks one peer after the other; who takes longer than _NEXT_LIST_S is not waited for by the next."""
+        found: list[ChunkList] = []
+        request = codec.encode({"digest": digest, "op": "list"})
+
+        async def ask(peer: bytes, answered: trio.Event) -> None:
             try:
-                request = codec.encode({"digest": part.digest, "index": index, "op": "chunk"})
-                chunk = await self._call(peer, request, CHUNK_BYTES)
-                part.chunks.verify_chunk(index, chunk)
+                answer = await call(
+                    self._transport, peer, BLOB_PROTOCOL, request, timeout_s=_LIST_S, max_bytes=_LIST_BYTES
+                )
+                found.append(ChunkList.parse(answer, digest))
+                nursery.cancel_scope.cancel()
             except ProtocolError as error:
                 self._distrust(peer, error)
-            except CallRefused:
-                strikes[peer] = _STRIKES
-            except TransportError as error:
-                log.debug("no chunk %d of blob %s from %s: %s", index, short(part.digest), short(peer), error)
-                strikes[peer] += 1
-            else:
-                part.write(index, chunk)
-            finally:
-                part.release(index, peer)
+            except (CallRefused, TransportError) as error:
+                log.debug("no list of blob %s from %s: %s", short(digest), short(peer), error)
+            answered.set()
 
-    async def _call(self, peer: bytes, request: bytes, max_bytes: int) -> bytes:
-        return await call(self._transport, peer, BLOB_PROTOCOL, request, timeout_s=_CALL_S, max_bytes=max_bytes)
+        async with trio.open_nursery() as nursery:
+            for peer in peers:
+                answered = trio.Event()
+                nursery.start_soon(ask, peer, answered)
+                with trio.move_on_after(_NEXT_LIST_S):
+                    await answered.wait()
+        return found[0] if found else None
 
-    def _distrust(self, peer: bytes, error: Exception) -> None:
+    def _distrust(self, peer: bytes, error: ProtocolError) -> None:
         log.warning("peer %s served wrong bytes and is not asked again: %s", short(peer), error)
         self.liars.add(peer)
+        if self.report is not None:
+            self.report(peer, f"It served wrong bytes: {error}")
 
-    async def _answer(self, peer: bytes, request: bytes) -> bytes:
-        match codec.decode(request, 256):
-            case {"op": "list", "digest": bytes(digest), **rest} if not rest and len(digest) == 32:
-                return self._require(digest).encode()
-            case {"op": "chunk", "digest": bytes(digest), "index": int(index), **rest} if (
-                not rest and len(digest) == 32 and not isinstance(index, bool)
-            ):
-                chunks = self._require(digest)
-                chunk = self.store.chunk(digest, index) if 0 <= index < len(chunks.hashes) else None
-                if chunk is None:
-                    raise CallRefused(f"There is no chunk {index} of blob {short(digest)} here.")
+    # ---- serving
+
+    async def _serve(self, stream: Stream) -> None:
+        with trio.move_on_after(_ANSWER_S):
+            request = await stream.receive(MAX_REQUEST)
+            async with AsyncExitStack() as held:
                 try:
-                    chunks.verify_chunk(index, chunk)
-                except ProtocolError:
-                    self.store.set_aside(digest)
-                    raise CallRefused(f"Blob {short(digest)} is damaged here.") from None
-                return chunk
-        raise CallRefused("This is not a request for a blob's list or chunk.")
+                    reply = encode_answer(await self._answer(stream.peer, request, held))
+                except (CallRefused, ProtocolError) as error:
+                    reply = encode_refusal(error)
+                await stream.send(reply)
 
-    def _require(self, digest: bytes) -> ChunkList:
-        """The chunk list of a blob in the store; raises CallRefused without the blob."""
+    async def _answer(self, peer: bytes, request: bytes, held: AsyncExitStack) -> bytes:
+        """The answer to a request; what `held` is given ends when the answer has left."""
+        value = codec.decode(request, MAX_REQUEST)
+        match value:
+            case {"digest": bytes(digest), "op": str(op), **rest} if len(digest) == 32:
+                match op, rest:
+                    case "list", {**more} if not more:
+                        return (await self._require(digest)).encode()
+                    case "have", {"known": int(known), **more} if not more and not isinstance(known, bool):
+                        return await self._have(digest, known)
+                    case "any", {"wants": bytes(wants), **more} if not more:
+                        return await self._give_any(peer, digest, wants, held)
+                    case "chunk", {"index": int(index), **more} if not more and not isinstance(index, bool):
+                        return await self._give(peer, digest, index, held)
+        raise CallRefused("This is not a request for a blob's list, for what is here of it, or for a chunk.")
+
+    async def _have(self, digest: bytes, known: int) -> bytes:
+        """What this node has of a blob, once that is more than `known` chunks or after HAVE_WAIT_S."""
+        chunks = await self._require(digest)
+        with trio.move_on_after(HAVE_WAIT_S):
+            while (part := self._parts.get(digest)) is not None and len(part.held) <= known:
+                await part.wait_change(HAVE_WAIT_S)
+        count = len(chunks.hashes)
+        part = self._parts.get(digest)
+        if part is None and not self.store.has(digest):
+            raise CallRefused(f"Blob {short(digest)} is not here.")
+        return encode_bitmap(range(count) if part is None else part.held, count)
+
+    async def _give_any(self, peer: bytes, digest: bytes, wants: bytes, held: AsyncExitStack) -> bytes:
+        chunks = await self._require(digest)
+        wanted = parse_bitmap(wants, len(chunks.hashes))
+        hold = await self._slot(peer, held)
+        part = self._parts.get(digest)
+        here = wanted if part is None else wanted & part.held
+        index = self._given.choose(digest, sorted(here), peer, self._transport.peers())
+        if index is None:
+            raise CallRefused(f"Others were just given these chunks of blob {short(digest)}; ask them first.")
+        return index.to_bytes(INDEX_BYTES, "little") + await self._send(peer, chunks, index, hold, held)
+
+    async def _give(self, peer: bytes, digest: bytes, index: int, held: AsyncExitStack) -> bytes:
+        chunks = await self._require(digest)
+        if not 0 <= index < len(chunks.hashes):
+            raise CallRefused(f"There is no chunk {index} of blob {short(digest)} here.")
+        return await self._send(peer, chunks, index, await self._slot(peer, held), held)
+
+    async def _slot(self, peer: bytes, held: AsyncExitStack) -> Hold:
+        if self._up.wait_s() > QUEUE_S:
+            raise CallRefused("Too much leaves here already; ask others, or again later.")
+        return await held.enter_async_context(self._slots.slot(peer))
+
+    async def _send(self, peer: bytes, chunks: ChunkList, index: int, hold: Hold, held: AsyncExitStack) -> bytes:
+        """A chunk that is about to leave, checked."""
+        digest = chunks.digest
+        self._given.begin(digest, index, peer)
+        is_read = False
+
+        def left(kind: type[BaseException] | None, *_: object) -> None:
+            self._given.end(digest, index, peer, is_sent=is_read and kind is None)
+
+        held.push(left)
+        await self._up.take(chunks.chunk_bytes(index))
+        chunk = await self._read(digest, index, chunks)
+        is_read = True
+        self.sent_bytes += len(chunk)
+        hold.start()
+        return chunk
+
+    async def _read(self, digest: bytes, index: int, chunks: ChunkList) -> bytes:
+        part = self._parts.get(digest)
+        chunk = None if part is None else await part.read(index)
+        if chunk is None:
+            chunk = await self._work(self._read_whole, digest, index, chunks)
+        if chunk is None:
+            raise CallRefused(f"There is no chunk {index} of blob {short(digest)} here.")
+        return chunk
+
+    def _read_whole(self, digest: bytes, index: int, chunks: ChunkList) -> bytes | None:
+        """A chunk of a whole blob, checked; raises CallRefused when it is damaged, which sets the blob aside."""
+        chunk = self.store.chunk(digest, index)
+        if chunk is None:
+            return None
+        try:
+            chunks.verify_chunk(index, chunk)
+        except ProtocolError:
+            self.store.set_aside(digest)
+            raise CallRefused(f"Blob {short(digest)} is damaged here.") from None
+        return chunk
+
+    async def _require(self, digest: bytes) -> ChunkList:
+        """The chunk list of a blob that is here, whole or not; raises CallRefused without it."""
+        part = self._parts.get(digest)
+        if part is not None:
+            return part.chunks
         chunks = self._lists.get(digest)
         if chunks is None or not self.store.has(digest):
-            chunks = self.store.chunks(digest)
+            chunks = await self._hash(digest)
             if chunks is None:
                 self._lists.pop(digest, None)
                 raise CallRefused(f"Blob {short(digest)} is not here.")
@@ -179,57 +335,15 @@ class BlobService:
         self._lists.move_to_end(digest)
         return chunks
 
-
-class _Part:
-    """A blob that is being put together in a file, chunk by chunk."""
-
-    def __init__(self, store: BlobStore, digest: bytes, chunks: ChunkList) -> None:
-        self.digest = digest
-        self.chunks = chunks
-        self.missing: set[int] = set()
-        self._store = store
-        self._held: dict[int, dict[bytes, float]] = {}
-        self._changed = trio.Event()
-        self._path = store.partial_path(digest, "part")
-        self._path.touch()
-        with self._path.open("rb") as file:
-            for index in range(len(chunks.hashes)):
-                try:
-                    chunks.verify_chunk(index, file.read(chunks.chunk_bytes(index)))
-                except ProtocolError:
-                    self.missing.add(index)
-
-    def next_for(self, peer: bytes) -> int | None:
-        """A missing chunk that nobody fetches, or that one other peer has been fetching for long; None if there is none."""
-        late = trio.current_time() - _PATIENCE_S
-        for index in sorted(self.missing, key=lambda index: (len(self._held.get(index, ())), index)):
-            held = self._held.setdefault(index, {})
-            if not held or (len(held) == 1 and peer not in held and min(held.values()) < late):
-                held[peer] = trio.current_time()
-                return index
-        return None
-
-    def write(self, index: int, chunk: bytes) -> None:
-        """Keeps a chunk that was checked."""
-        with self._path.open("r+b") as file:
-            file.seek(index * CHUNK_BYTES)
-            file.write(chunk)
-        self.missing.discard(index)
-
-    def release(self, index: int, peer: bytes) -> None:
-        """Ends what `next_for` began."""
-        self._held.get(index, {}).pop(peer, None)
-        self._changed.set()
-        self._changed = trio.Event()
-
-    async def wait_change(self, most_s: float) -> None:
-        """Returns after the next release, or after `most_s`."""
-        with trio.move_on_after(most_s):
-            await self._changed.wait()
-
-    def finish(self) -> None:
-        """Makes the whole file the blob."""
-        with self._path.open("r+b") as file:
-            file.truncate(self.chunks.length)
-        self._store.adopt(self.digest, self._path)
-        self._store.partial_path(self.digest, "list").unlink(missing_ok=True)
+    async def _hash(self, digest: bytes) -> ChunkList | None:
+        """The chunk list of a stored blob, which is hashed once however many ask."""
+        if not self.store.has(digest):
+            return None
+        lock = self._hashing.setdefault(digest, trio.Lock())
+        try:
+            async with lock:
+                known = self._lists.get(digest)
+                return known or await self._work(self.store.chunks, digest)
+        finally:
+            if not lock.locked() and not lock.statistics().tasks_waiting:
+                self._hashing.pop(digest, None)

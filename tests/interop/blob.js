@@ -1,7 +1,7 @@
 // Blobs: fetched from a peer, each chunk checked when it comes, and served (docs/spec/blob.md; wire.md, "Blobs").
 
 import { hex, isSame, Refused, require, sha256 } from './belief.js'
-import { encode, isCount, isHash, isText, parse, parseMap } from './canonical.js'
+import { encode, isBytes, isCount, isHash, isText, parse, parseMap } from './canonical.js'
 
 const PROTOCOL = '/gonode/blob/1'
 const CHUNK = 1 << 20
@@ -56,8 +56,29 @@ export class Blobs {
         }
         return chunk
       }
+      case 'have': {
+        const { digest } = parse(request, { digest: isHash, known: isCount, op: isText })
+        const count = this.#get(digest).chunks.length
+        const bitmap = Buffer.alloc(Math.ceil(count / 8))
+        for (let index = 0; index < count; index++) {
+          bitmap[index >> 3] |= 1 << (index & 7)
+        }
+        return bitmap
+      }
+      case 'any': {
+        const { digest, wants } = parse(request, { digest: isHash, op: isText, wants: isBytes })
+        const { chunks } = this.#get(digest)
+        const wanted = chunks.findIndex((chunk, index) => wants[index >> 3] & (1 << (index & 7)))
+        const extra = (wants.at(-1) ?? 0) >> (((chunks.length - 1) & 7) + 1)
+        if (wants.length !== Math.ceil(chunks.length / 8) || extra !== 0 || wanted < 0) {
+          throw new Refused('No chunk of this blob is wanted.')
+        }
+        const index = Buffer.alloc(4)
+        index.writeUInt32LE(wanted)
+        return Buffer.concat([index, chunks[wanted]])
+      }
     }
-    throw new Refused('This peer answers list and chunk.')
+    throw new Refused('This peer answers list, have, any and chunk.')
   }
 
   #get (digest) {

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from node.peering.gossip import HaveList
-from node.peering.post import Cosigning, Post, Posted
+from node.peering.post import HELD, Cosigning, Post, Posted
 from node.peering.transport import MAX_FRAME, peer_id
 from protocol import seeds
 from protocol.blob import CHUNK_BYTES, blob_digest, chunk_list
@@ -51,8 +51,8 @@ RUN: Final = seeds.run_id(Envelope.parse(ENTRIES[0]).payload, Envelope.parse(ENT
 TOPIC: Final = f"gonode/{RUN.hex()[:16]}"
 ASKER: Final = f"/ip4/192.0.2.1/tcp/4001/p2p/{peer_id(CONTRIBUTOR.public)}"
 
-LOG_REFUSAL: Final = "This is not a request for a log's head, cosigned head, entries or prefix."
-BLOB_REFUSAL: Final = "This is not a request for a blob's list or chunk."
+LOG_REFUSAL: Final = "This is not a request for a log's head, entries or prefix."
+BLOB_REFUSAL: Final = "This is not a request for a blob's list, for what is here of it, or for a chunk."
 PEERS_REFUSAL: Final = "The message is not a list of addresses."
 
 Case = dict[str, Any]
@@ -115,14 +115,13 @@ def _entries_answer(start: int, end: int, size: int) -> dict[str, Value]:
     return {"entries": ENTRIES[start:end], "proof": TREE.consistency_proof(end, size)}
 
 
+def _heads(note: bytes) -> dict[str, Value]:
+    return {"checkpoint": note, "cosigned": head(COSIGNED, True), "size": SIZE}
+
+
 def log_requests() -> Iterator[Case]:
     """What a peer that has the log answers."""
-    yield asked("The newest head.", {"op": "head"}, {"checkpoint": head(SIZE), "size": SIZE})
-    yield asked(
-        "The newest head that enough witnesses cosigned.",
-        {"op": "cosigned"},
-        {"checkpoint": head(COSIGNED, True), "size": COSIGNED},
-    )
+    yield asked("The newest head, and the newest one that enough witnesses cosigned.", {"op": "head"}, _heads(head(SIZE)))
     yield asked("Root and manifest.", _entries(0, 2, SIZE), _entries_answer(0, 2, SIZE))
     yield asked("The rest, which needs no proof.", _entries(2, 4096, SIZE), _entries_answer(2, SIZE, SIZE))
     yield asked("Three entries and the proof from 5 to 8.", _entries(2, 3, SIZE), _entries_answer(2, 5, SIZE))
@@ -163,9 +162,6 @@ def log_answers() -> Iterator[Case]:
         expect = "ok" if entries == SIZE else "not believed"
         return case(description, expect, {"request": request, "answer": encode(answer)}, {"entries": entries})
 
-    def with_note(changed: bytes) -> Value:
-        return {"checkpoint": changed, "size": SIZE}
-
     swapped = [*ENTRIES[2:4], *ENTRIES[5:3:-1], *ENTRIES[6:]]
     yield judged("The honest answer.", rest, honest, SIZE)
     yield judged("An entry changed.", rest, {**honest, "entries": [*ENTRIES[2:-1], ENTRIES[2]]}, 2)
@@ -177,10 +173,11 @@ def log_answers() -> Iterator[Case]:
     yield judged("A field too many.", rest, {**honest, "more": 1}, 2)
     yield judged("Another root record.", first, {"entries": [ENTRIES[2], ENTRIES[1]], "proof": []}, 0)
     yield judged("One entry for two.", first, {"entries": ENTRIES[:1], "proof": []}, 0)
-    yield judged("A head by another key.", newest, with_note(_other_signer()), 2)
-    yield judged("A head of another log.", newest, with_note(_other_origin()), 2)
-    yield judged("A head that was changed.", newest, with_note(note.replace(b"\n8\n", b"\n7\n")), 2)
+    yield judged("A head by another key.", newest, _heads(_other_signer()), 2)
+    yield judged("A head of another log.", newest, _heads(_other_origin()), 2)
+    yield judged("A head that was changed.", newest, _heads(note.replace(b"\n8\n", b"\n7\n")), 2)
     yield judged("A head without its fields.", newest, {"checkpoint": note}, 0)
+    yield judged("No cosigned head.", newest, {**_heads(note), "cosigned": b""}, SIZE)
 
 
 def _other_signer() -> bytes:
@@ -202,6 +199,14 @@ def _chunk(digest: bytes, index: int) -> dict[str, Value]:
     return {"digest": digest, "index": index, "op": "chunk"}
 
 
+def _have(digest: bytes, known: int = 0) -> dict[str, Value]:
+    return {"digest": digest, "known": known, "op": "have"}
+
+
+def _any(digest: bytes, wants: bytes) -> dict[str, Value]:
+    return {"digest": digest, "op": "any", "wants": wants}
+
+
 def blob_requests() -> Iterator[Case]:
     """What a peer that has the two blobs answers."""
     short, long, absent = blob_digest(SHORT), blob_digest(LONG), digest_of("no blob")
@@ -214,11 +219,44 @@ def blob_requests() -> Iterator[Case]:
     for index in (2, -1):
         sentence = f"There is no chunk {index} of blob {long.hex()[:8]} here."
         yield refused(f"Chunk {index} of two.", _chunk(long, index), sentence)
+    yield asked("What is here of a blob of one chunk.", _have(short), b"\x01")
+    yield asked("What is here of a blob of two chunks.", _have(long), b"\x03")
+    yield asked("What is here of a blob of two chunks, one more than the asker knows of.", _have(long, 1), b"\x03")
+    yield asked("What is here of a blob that is whole, at once.", _have(long, 2), b"\x03")
+    yield refused("What is here of a blob that is not.", _have(absent), f"Blob {absent.hex()[:8]} is not here.")
+    yield asked("Any of one chunk.", _any(long, b"\x02"), b"\1\0\0\0" + LONG[CHUNK_BYTES:])
+    yield asked("Any of the only chunk.", _any(short, b"\x01"), b"\0\0\0\0" + SHORT)
+    yield refused(
+        "Any of no chunk.",
+        _any(long, b"\x00"),
+        f"Others were just given these chunks of blob {long.hex()[:8]}; ask them first.",
+    )
+    yield refused("A bitmap that is too long.", _any(long, b"\x01\x00"), "A bitmap of 2 chunks does not have 2 bytes.")
+    yield refused("A bit behind the last chunk.", _any(long, b"\x05"), "A bitmap of 2 chunks has a bit behind them.")
+    yield refused("A boolean for a number known.", {**_have(long), "known": False}, BLOB_REFUSAL)
+    yield refused("No number known.", {"digest": long, "op": "have"}, BLOB_REFUSAL)
     yield refused("A digest of 31 bytes.", _list(short[:-1]), BLOB_REFUSAL)
     yield refused("A boolean for a number.", {**_chunk(long, 1), "index": True}, BLOB_REFUSAL)
     yield refused("No index.", {"digest": long, "op": "chunk"}, BLOB_REFUSAL)
     yield refused("A field too many.", {**_list(short), "index": 0}, BLOB_REFUSAL)
-    yield reset("Over 256 bytes.", encode({**_list(short), "pad": bytes(300)}))
+    yield reset("Over 1,024 bytes.", encode({**_list(short), "pad": bytes(1024)}))
+
+
+def swarm_answers() -> Iterator[Case]:
+    """What a fetcher makes of one peer's answer to what only fetchers from many peers ask."""
+    short, long = blob_digest(SHORT), blob_digest(LONG)
+    first = b"\0\0\0\0"
+    for description, expect, request, answer in (
+        ("An honest bitmap.", "ok", _have(short), b"\x01"),
+        ("A bitmap with a bit behind the last chunk.", "not believed", _have(long), b"\x07"),
+        ("A bitmap that is too long.", "not believed", _have(short), b"\x01\x00"),
+        ("No bitmap.", "not believed", _have(short), b""),
+        ("The honest chunk that was chosen.", "ok", _any(short, b"\x01"), first + SHORT),
+        ("Other bytes.", "not believed", _any(short, b"\x01"), first + b"gonods"),
+        ("A chunk that was not wanted.", "not believed", _any(short, b"\x01"), b"\1\0\0\0" + SHORT),
+        ("A number that is cut short.", "not believed", _any(short, b"\x01"), first[:-1]),
+    ):
+        yield case(description, expect, {"request": encode(request), "answer": answer})
 
 
 def blob_answers() -> Iterator[Case]:
@@ -288,8 +326,13 @@ def posts() -> Iterator[Case]:
     yield _record("Logged at 6, with the receipt.", "ok", "posted", answer.encode(), answer.to_value())
     bare = Posted(7, b"")
     yield _record("Logged at 7; a verdict has no receipt.", "ok", "posted", bare.encode(), bare.to_value())
-    yield _record("An index below 0.", "parse error", "posted", encode({"index": -1, "receipt": b""}))
-    yield _record("A boolean for the index.", "parse error", "posted", encode({"index": True, "receipt": b""}))
+    yield _record("Kept by a verifier.", "ok", "posted", HELD.encode(), HELD.to_value())
+    wrong: dict[str, Value] = {"held": False, "index": 7, "receipt": b""}
+    yield _record("An index below 0.", "parse error", "posted", encode({**wrong, "index": -1}))
+    yield _record("A boolean for the index.", "parse error", "posted", encode({**wrong, "index": True}))
+    yield _record("An integer for held.", "parse error", "posted", encode({**wrong, "held": 0}))
+    yield _record("Kept, and an index.", "parse error", "posted", encode({**wrong, "held": True}))
+    yield _record("No held field.", "parse error", "posted", encode({"index": 7, "receipt": b""}))
     note = Checkpoint(seeds.log_origin(RUN), COSIGNED, TREE.root(COSIGNED)).sign(COORDINATOR)
     cosigning = Cosigning(VERIFIER.public, COSIGNED, _line(note.text).encode(), _sealed("share"))
     yield _record("A cosignature with its share.", "ok", "cosigning", cosigning.encode(), cosigning.to_value())
@@ -377,6 +420,7 @@ GROUPS: Final[Sequence[tuple[str, str, Any]]] = (
     ("log-answers", "Answers of /gonode/log/1 and what a follower believes; all others are honest.", log_answers),
     ("blob-requests", "Requests of /gonode/blob/1 and what the peer of served.json answers.", blob_requests),
     ("blob-answers", "Answers of /gonode/blob/1 and what a fetcher believes; all others are honest.", blob_answers),
+    ("swarm-answers", "Answers of /gonode/blob/1 to `have` and `any`, likewise.", swarm_answers),
     ("peers-requests", "Requests of /gonode/peers/1, each to a peer that knows nobody.", peers_requests),
     (
         "post-requests",

@@ -1,220 +1,149 @@
-"""Blobs: the store on disk, and fetching from several peers, liars among them."""
+"""Blobs between few nodes: fetching, absence, limits, damaged disks, bad requests."""
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from random import Random
 
 import pytest
 import trio
 import trio.testing
 
-from node.blobs.service import BLOB_PROTOCOL, BlobService
-from node.disk.blob_store import BlobStore
-from node.peering.call import serve_calls
-from node.peering.memory.network import MemoryNetwork
-from node.peering.memory.transport import MemoryTransport
+from node.blobs.fetch import BLOB_PROTOCOL, Unkept
+from node.blobs.service import BlobService
+from node.peering.call import CallRefused, call, serve_calls
 from node.peering.transport import Timeout, TooMuch, Unreachable
 from protocol import codec
-from protocol.blob import CHUNK_BYTES, blob_digest, chunk_list
+from protocol.blob import CHUNK_BYTES, blob_digest
+from tests.node.blobs.swarm import distinct_blob, nodes, peer_of, piece
 from tests.node.keys import secret
 
-BLOB = Random(5).randbytes(5 * CHUNK_BYTES + 1234)
-
-
-def store_at(path: Path) -> BlobStore:
-    return BlobStore(path / "public")
-
-
-@asynccontextmanager
-async def nodes(path: Path, count: int) -> AsyncIterator[list[tuple[MemoryTransport, BlobService]]]:
-    """Nodes, the first of which is linked to all others; each has an own, empty store."""
-    network = MemoryNetwork(seed=1)
-    async with AsyncExitStack() as stack:
-        made = []
-        for number in range(count):
-            transport = await stack.enter_async_context(network.open(secret(number)))
-            made.append((transport, BlobService(transport, store_at(path / str(number)))))
-        for transport, _ in made[1:]:
-            await made[0][0].dial(transport.addresses()[0])
-        yield made
-
-
-def test_store(tmp_path: Path) -> None:
-    store = store_at(tmp_path)
-    digest = store.put(BLOB)
-    assert digest == blob_digest(BLOB) == store.put(BLOB)
-    empty = store.put(b"")
-    assert store.has(digest)
-    assert store.get(digest) == BLOB
-    assert store.get(empty) == b""
-    assert store.get(bytes(32)) is None
-    assert sorted(store.digests()) == sorted([digest, empty])
-    assert store.chunks(digest) == chunk_list(BLOB)
-    assert store.chunk(digest, 5) == BLOB[5 * CHUNK_BYTES :]
-    assert {path.name for path in (tmp_path / "public").rglob("*") if path.is_file()} == {digest.hex(), empty.hex()}
-    store.delete(digest)
-    store.delete(digest)
-    assert list(store.digests()) == [empty]
-
-
-@pytest.mark.parametrize("reader", ["get", "chunks"])
-def test_damaged_blob_is_missing(tmp_path: Path, reader: str) -> None:
-    store = store_at(tmp_path)
-    digest = store.put(BLOB)
-    data = bytearray(BLOB)
-    data[CHUNK_BYTES + 5] ^= 1
-    store.path(digest).write_bytes(data)
-    assert getattr(store, reader)(digest) is None
-    assert not store.has(digest)
-    assert store.put(BLOB) == digest
-    assert store.get(digest) == BLOB
+BLOB = distinct_blob(5, 1234)
+DIGEST = blob_digest(BLOB)
 
 
 async def test_fetch_from_one_and_from_many(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
-    async with nodes(tmp_path, 4) as made:
-        (_, mine), *others = made
-        digest = blob_digest(BLOB)
-        for _, service in others:
-            assert service.store.put(BLOB) == digest
-        assert await mine.fetch(digest, [others[0][0].key]) == BLOB
-        mine.store.delete(digest)
-        assert await mine.fetch(digest, [transport.key for transport, _ in others]) == BLOB
-        assert await mine.fetch(digest, []) == BLOB
-        assert not list(mine.store.partial.glob("*.part"))
-        empty = others[0][1].store.put(b"")
-        assert await mine.fetch(empty, [others[1][0].key, others[0][0].key]) == b""
+    async with nodes(tmp_path, 4) as (mine, *others):
+        for other in others:
+            assert other.store.put(BLOB) == DIGEST
+        assert await mine.service.fetch(DIGEST, [others[0].key]) == BLOB
+        mine.store.delete(DIGEST)
+        assert await mine.service.fetch(DIGEST, [other.key for other in others]) == BLOB
+        assert await mine.service.fetch(DIGEST, []) == BLOB
+        assert not list(mine.store.partial.iterdir())
+        empty = others[0].store.put(b"")
+        assert await mine.service.fetch(empty, [others[1].key, others[0].key]) == b""
 
 
 async def test_fetches_of_one_blob_share(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
-    async with nodes(tmp_path, 2) as made:
-        (_, mine), (other, theirs) = made
-        digest = theirs.store.put(BLOB)
+    async with nodes(tmp_path, 2) as (mine, other):
+        other.store.put(BLOB)
         results: list[bytes] = []
 
         async def fetch() -> None:
-            results.append(await mine.fetch(digest, [other.key]))
+            results.append(await mine.service.fetch(DIGEST, [other.key]))
 
         async with trio.open_nursery() as nursery:
             for _ in range(3):
                 nursery.start_soon(fetch)
         assert results == [BLOB] * 3
+        assert other.service.sent_bytes == len(BLOB)
 
 
 async def test_limits_and_absence(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
-    async with nodes(tmp_path, 2) as made:
-        (transport, mine), (other, theirs) = made
-        digest = theirs.store.put(BLOB)
+    async with nodes(tmp_path, 2) as (mine, other):
+        other.store.put(BLOB)
         with pytest.raises(TooMuch):
-            await mine.fetch(digest, [other.key], max_bytes=len(BLOB) - 1)
+            await mine.service.fetch(DIGEST, [other.key], max_bytes=len(BLOB) - 1)
         with pytest.raises(Unreachable, match="None of 1 peers"):
-            await mine.fetch(bytes(32), [other.key])
+            await mine.service.fetch(bytes(32), [other.key])
         with pytest.raises(Unreachable):
-            await mine.fetch(digest, [transport.key, secret(9).public])
-        await theirs.fetch(digest, [])
+            await mine.service.fetch(DIGEST, [mine.key, secret(9).public])
+        await other.service.fetch(DIGEST, [])
 
 
-async def test_liar_is_dropped_and_others_finish(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
-    asked = 0
+async def test_a_holder_is_sought_when_no_peer_has_a_blob(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with nodes(tmp_path, 3) as (_, mine, far):
+        far.store.put(BLOB)
 
-    async def lie(peer: bytes, request: bytes) -> bytes:
-        nonlocal asked
-        asked += 1
-        match codec.decode(request):
-            case {"op": "list"}:
-                return chunk_list(BLOB).encode()
-            case {"index": int(index)}:
-                return bytes(chunk_list(BLOB).chunk_bytes(index))
-        raise AssertionError
+        async def seek(digest: bytes) -> list[bytes]:
+            assert digest == DIGEST
+            return [await mine.transport.dial(far.transport.addresses()[0])]
 
-    async with nodes(tmp_path, 3) as made:
-        (_, mine), (liar, _), (honest, theirs) = made
-        serve_calls(liar, BLOB_PROTOCOL, lie)
-        digest = theirs.store.put(BLOB)
-        assert await mine.fetch(digest, [liar.key, honest.key]) == BLOB
-        assert mine.liars == {liar.key}
-        mine.store.delete(digest)
-        before = asked
-        assert await mine.fetch(digest, [liar.key, honest.key]) == BLOB
-        assert asked == before
-        mine.store.delete(digest)
         with pytest.raises(Unreachable):
-            await mine.fetch(digest, [liar.key])
+            await mine.service.fetch(DIGEST, mine.transport.peers)
+        mine.service.seek = seek
+        assert await mine.service.fetch(DIGEST, mine.transport.peers) == BLOB
 
 
-async def test_list_of_another_blob_is_a_lie(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
-    async def lie(peer: bytes, request: bytes) -> bytes:
-        return chunk_list(b"another").encode()
+async def test_a_full_disk_is_one_sentence(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+    async with nodes(tmp_path, 2) as (mine, other):
+        other.store.put(BLOB)
+        mine.store.partial.mkdir(parents=True)
+        mine.store.partial_path(DIGEST, "part").symlink_to("/dev/full")
+        with pytest.raises(Unkept, match="cannot be kept"):
+            await mine.service.fetch(DIGEST, [other.key])
+        mine.store.partial_path(DIGEST, "part").unlink()
+        assert await mine.service.fetch(DIGEST, [other.key]) == BLOB
 
-    async with nodes(tmp_path, 3) as made:
-        (_, mine), (liar, _), (honest, theirs) = made
-        serve_calls(liar, BLOB_PROTOCOL, lie)
-        digest = theirs.store.put(BLOB)
-        assert await mine.fetch(digest, [liar.key, honest.key]) == BLOB
-        assert mine.liars == {liar.key}
+
+async def test_damaged_blob_is_not_served(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+    async with nodes(tmp_path, 3) as (mine, other, honest):
+        other.store.put(BLOB)
+        honest.store.put(BLOB)
+        assert await mine.service.fetch(DIGEST, [other.key]) == BLOB
+        mine.store.delete(DIGEST)
+        other.store.path(DIGEST).write_bytes(bytes(len(BLOB)))
+        assert await mine.service.fetch(DIGEST, [other.key, honest.key]) == BLOB
+        assert not mine.service.liars
+        assert not other.store.has(DIGEST)
 
 
 async def test_silent_peer_is_overtaken(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
-    async def silent(peer: bytes, request: bytes) -> bytes:
-        match codec.decode(request):
-            case {"op": "list"}:
-                return chunk_list(BLOB).encode()
+    async def silent(index: int) -> bytes:
         await trio.sleep_forever()
         return b""
 
-    async with nodes(tmp_path, 3) as made:
-        (_, mine), (mute, _), (honest, theirs) = made
-        serve_calls(mute, BLOB_PROTOCOL, silent)
-        digest = theirs.store.put(BLOB)
-        assert await mine.fetch(digest, [mute.key, honest.key], timeout_s=100) == BLOB
-        assert not mine.liars
-        mine.store.delete(digest)
+    async with nodes(tmp_path, 3) as (mine, mute, honest):
+        serve_calls(mute.transport, BLOB_PROTOCOL, peer_of(BLOB, silent))
+        honest.store.put(BLOB)
+        assert await mine.service.fetch(DIGEST, [mute.key, honest.key], timeout_s=100) == BLOB
+        assert not mine.service.liars
+        mine.store.delete(DIGEST)
         with pytest.raises(Timeout):
-            await mine.fetch(digest, [mute.key], timeout_s=15)
+            await mine.service.fetch(DIGEST, [mute.key], timeout_s=15)
 
 
 async def test_fetch_goes_on_where_it_stopped(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
     served: list[int] = []
     limit = 3
 
-    async def some(peer: bytes, request: bytes) -> bytes:
-        match codec.decode(request):
-            case {"op": "list"}:
-                return chunk_list(BLOB).encode()
-            case {"index": int(index)} if len(served) < limit:
-                served.append(index)
-                return BLOB[index * CHUNK_BYTES : (index + 1) * CHUNK_BYTES]
-        await trio.sleep_forever()
-        return b""
+    async def some(index: int) -> bytes:
+        if len(served) >= limit:
+            await trio.sleep_forever()
+        served.append(index)
+        return piece(BLOB, index)
 
-    async with nodes(tmp_path, 2) as made:
-        (transport, mine), (other, _) = made
-        serve_calls(other, BLOB_PROTOCOL, some)
-        digest = blob_digest(BLOB)
+    async with nodes(tmp_path, 2) as (mine, other):
+        serve_calls(other.transport, BLOB_PROTOCOL, peer_of(BLOB, some))
         with pytest.raises(Timeout):
-            await mine.fetch(digest, [other.key], timeout_s=10)
+            await mine.service.fetch(DIGEST, [other.key], timeout_s=10)
         limit = 100
-        first = list(served)
-        damaged = mine.store.partial_path(digest, "part")
-        data = bytearray(damaged.read_bytes())
-        data[first[0] * CHUNK_BYTES] ^= 1
-        damaged.write_bytes(data)
-        again = BlobService(transport, mine.store)
-        assert await again.fetch(digest, [other.key]) == BLOB
-        assert sorted(served[3:]) == sorted({*range(6)} - {*first} | {first[0]})
+        first = {index for index in range(6) if _is_kept(mine.store.partial_path(DIGEST, "part"), index)}
+        assert first
+        assert first <= set(served)
+        damaged = min(first)
+        part = mine.store.partial_path(DIGEST, "part")
+        data = bytearray(part.read_bytes())
+        data[damaged * CHUNK_BYTES] ^= 1
+        part.write_bytes(data)
+        served.clear()
+        again = BlobService(mine.transport, mine.store)
+        assert await again.fetch(DIGEST, [other.key]) == BLOB
+        assert set(served) == {*range(6)} - first | {damaged}
 
 
-async def test_damaged_blob_is_not_served(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
-    async with nodes(tmp_path, 3) as made:
-        (_, mine), (other, theirs), (honest, good) = made
-        digest = theirs.store.put(BLOB)
-        good.store.put(BLOB)
-        assert await mine.fetch(digest, [other.key]) == BLOB
-        mine.store.delete(digest)
-        theirs.store.path(digest).write_bytes(bytes(len(BLOB)))
-        assert await mine.fetch(digest, [other.key, honest.key]) == BLOB
-        assert not mine.liars
-        assert not theirs.store.has(digest)
+def _is_kept(part: Path, index: int) -> bool:
+    return part.read_bytes()[index * CHUNK_BYTES : (index + 1) * CHUNK_BYTES] == piece(BLOB, index)
 
 
 @pytest.mark.parametrize(
@@ -226,6 +155,9 @@ async def test_damaged_blob_is_not_served(tmp_path: Path, autojump_clock: trio.t
         {"op": "chunk", "digest": bytes(32)},
         {"op": "chunk", "digest": bytes(32), "index": -1},
         {"op": "chunk", "digest": bytes(32), "index": 2**63},
+        {"op": "have", "digest": bytes(32)},
+        {"op": "have", "digest": bytes(32), "known": "1"},
+        {"op": "any", "digest": bytes(32), "wants": bytes(600)},
         {"op": "other", "digest": bytes(32)},
         [],
     ],
@@ -233,12 +165,9 @@ async def test_damaged_blob_is_not_served(tmp_path: Path, autojump_clock: trio.t
 async def test_bad_requests_are_refused(
     request_value: codec.Value, tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
-    from node.peering.call import CallRefused, call
-
-    async with nodes(tmp_path, 2) as made:
-        (mine, _), (other, _) = made
+    async with nodes(tmp_path, 2) as (mine, other):
         with pytest.raises(CallRefused):
-            await call(mine, other.key, BLOB_PROTOCOL, codec.encode(request_value))
+            await call(mine.transport, other.key, BLOB_PROTOCOL, codec.encode(request_value))
         with pytest.raises(CallRefused):
-            await call(mine, other.key, BLOB_PROTOCOL, b"\xc1")
-        assert not other.faults()
+            await call(mine.transport, other.key, BLOB_PROTOCOL, b"\xc1")
+        assert not other.transport.faults()

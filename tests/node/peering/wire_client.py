@@ -6,7 +6,7 @@ entries say against the rules of the run, which takes `verification/`.
 
 import base64
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
@@ -217,11 +217,11 @@ class WireClient:
                 cosigned += 1
         return int(size), base64.b64decode(root_hash), cosigned
 
-    async def follow(self, op: str = "head", limit: int = 4096) -> int:
-        """Takes what is new up to the newest head (`op` "cosigned": the newest that enough cosigned); its size."""
-        note = (await self.ask_log({"op": op}))["checkpoint"]
+    async def follow(self, field: str = "checkpoint", limit: int = 4096) -> int:
+        """Takes what is new up to the newest head (`field` "cosigned": the newest that enough cosigned); its size."""
+        note = (await self.ask_log({"op": "head"}))[field]
         size, root_hash, cosigned = self.head_in(note)
-        require(op == "head" or cosigned >= self.root["witness_threshold"] > 0, "enough cosignatures")
+        require(field == "checkpoint" or cosigned >= self.root["witness_threshold"] > 0, "enough cosignatures")
         while len(self.entries) < size:
             start = len(self.entries)
             answer = await self.ask_log({"limit": limit, "op": "entries", "size": size, "start": start})
@@ -279,6 +279,11 @@ class WireClient:
                     len(chunks)
                 ):
                     return b"\0" + chunks[index]
+                case {"digest": wanted, "known": _, "op": "have"} if wanted == digest:
+                    return b"\0" + bitmap(range(len(chunks)), len(chunks))
+                case {"digest": wanted, "op": "any", "wants": wants} if wanted == digest and any(wants):
+                    index = next(i for i in range(8 * len(wants)) if wants[i // 8] >> i % 8 & 1)
+                    return b"\0" + index.to_bytes(4, "little") + chunks[index]
             return b"\1Not here."
 
         self._answer("/gonode/blob/1", answer)
@@ -290,6 +295,7 @@ class WireClient:
         """Hands a batch header to the coordinator; its log index and the receipt's fields."""
         request = msgpack.packb({"envelope": envelope, "proof": b""})
         posted = msgpack.unpackb(await self.ask("/gonode/post/1", request, timeout_s=60))
+        require(not posted["held"], "an answer that says where it is logged")
         receipt = open_envelope(posted["receipt"], RECEIPT, self.coordinator)
         subject = sha(msgpack.unpackb(envelope)["payload"])
         require((receipt["run"], receipt["subject"]) == (self.run, subject), "the receipt's subject")
@@ -302,6 +308,14 @@ class WireClient:
         leaf = sha(b"\0", envelope)
         require(len(self.entries) >= receipt["size"], "the log goes as far")
         require(is_included(leaf, receipt["index"], receipt["size"], receipt["path"], root), "the receipt's path")
+
+
+def bitmap(held: Iterable[int], count: int) -> bytes:
+    """The bitmap of some of so many chunks."""
+    bits = bytearray(-(-count // 8))
+    for index in held:
+        bits[index // 8] |= 1 << index % 8
+    return bytes(bits)
 
 
 async def _frame(stream: Any) -> bytes:
