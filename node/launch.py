@@ -1,12 +1,14 @@
 """Opens a member of a run: lock, store, log, transport, links, gossip and follower, in that order, and closes them again.
 
-Everything that runs beside a role runs in one nursery here; a failure in any of it ends the node with its sentence.
+Everything that runs beside a role is a service in one nursery here (`node.services`): one that fails is started again, and
+an error that `node.fatal` names ends the node with its sentence.
 """
 
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from random import Random
 
 import trio
@@ -20,16 +22,15 @@ from node.events import Events
 from node.following.follower import LogFollower, LogService, replay_log
 from node.member import Member
 from node.peering.gossip import Gossip
-from node.peering.peers import Links, PeerTable
+from node.peering.links import Links
 from node.peering.reach import RemoteReach
+from node.peering.table import PeerTable
 from node.peering.transport import Transport
 from protocol.ed25519 import SecretKey
 from protocol.entries import Entry
 from protocol.ticket import Ticket
 from protocol.words import counted
 from verification.state import LogState
-
-POLL_S = 0.5
 
 OpenTransport = Callable[[SecretKey, Sequence[str]], AbstractAsyncContextManager[Transport]]
 
@@ -45,14 +46,18 @@ async def open_member(
     clock: Callable[[], float] = time.time,
     seed: bytes | None = None,
     await_log: bool = True,
+    coordinator_first: bool = False,
 ) -> AsyncIterator[Member]:
-    """A member that follows the log from its peers; with `await_log` it is given once it has root and manifest."""
+    """A member that follows the log from its peers; with `await_log` it is given once it has root and manifest.
+
+    With `coordinator_first`, as verifiers do, it asks the coordinator for entries before others.
+    """
     rng = Random(seed or os.urandom(16))
     with locked(home.directory), Store(home.database) as store:
         state = LogState(ticket.run)
         replay_log(state, store)
         async with open_transport(secret, listen) as transport, trio.open_nursery() as nursery:
-            reach = RemoteReach(transport, ticket)
+            reach = RemoteReach(transport, ticket, rng)
             blob_store = BlobStore(home.public)
             blobs = BlobService(transport, blob_store)
             LogService(transport, state, store)
@@ -70,15 +75,22 @@ async def open_member(
                 store,
                 reach.peers,
                 home.directory,
-                poll_s=POLL_S,
+                coordinators=reach.coordinators,
+                coordinator_first=coordinator_first,
+                rng=rng,
                 on_entry=entered,
                 on_cosigned=member.wake,
             )
             member.follower = follower
+            member.links = links
             gossip = open_gossip(member, secret, follower.hint)
-            nursery.start_soon(links.run)
-            nursery.start_soon(gossip.run)
-            nursery.start_soon(follower.run)
+            services = member.services
+            transport.on_error = services.look_at
+            nursery.start_soon(services.watch)
+            nursery.start_soon(services.keep, "links", links.run)
+            nursery.start_soon(services.keep, "gossip", gossip.run)
+            nursery.start_soon(services.keep, "following", follower.run)
+            nursery.start_soon(services.keep, "mirrors", partial(reach.seek, table.learn))
             addresses = transport.addresses()
             events("listening", f"Listening at {', '.join(addresses)}.", address=addresses[0] if addresses else "")
             if state.size < 2:

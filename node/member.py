@@ -7,6 +7,7 @@ coordinator; the coordinator's own member hands it to itself.
 import platform
 import re
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from random import Random
 from typing import TypeVar
@@ -21,23 +22,28 @@ from node.disk.store import Head, Store
 from node.events import Events
 from node.following.follower import LogFollower
 from node.networks import Networks
-from node.peering.post import Post, Posted
-from node.peering.reach import Reach
-from node.peering.transport import PeerGone, Transport, Unreachable
+from node.peering.call import CallRefused
+from node.peering.links import Links
+from node.peering.post import MIRRORED, RELAYED, Post, Posted
+from node.peering.reach import HeldByMirrors, Reach
+from node.peering.transport import Transport, TransportError, Unreachable
+from node.services import Services
 from protocol.envelope import Envelope
-from protocol.errors import BadProof, ProtocolError, WrongSigner
-from protocol.gate import GateAssignment, GateResult
-from protocol.header import BatchHeader
+from protocol.errors import BadProof, WrongSigner
+from protocol.gate import GateAssignment
 from protocol.receipt import Receipt
 from protocol.root import COORDINATOR
-from verification.faults import LogFault
+from verification.faults import LogFault, NotYet
 from verification.releases import ReleaseInfo
 from verification.state import LogState
 
 T = TypeVar("T")
 
-RECEIPTED = (BatchHeader.payload_type(), GateResult.payload_type())
+RECEIPTED = tuple(record.payload_type() for record in MIRRORED)
 """Entries that are kept until the coordinator has signed for them."""
+
+RELAYED_TYPES = tuple(record.payload_type() for record in RELAYED)
+"""Entries that verifiers pass on."""
 
 
 class Member:
@@ -64,9 +70,11 @@ class Member:
         self.blob_store = blob_store
         self.reach = reach
         self.follower: LogFollower | None = None
+        self.links: Links | None = None
         self.events = events
         self.clock = clock
         self.rng = rng
+        self.services = Services(events, rng)
         self.networks = Networks(blob_store, blobs, transport.peers)
         self.build = package_version()
         self.cpu = cpu_name()
@@ -82,18 +90,6 @@ class Member:
         with trio.move_on_after(seconds):
             await self._changed.wait()
 
-    async def coordinator_back_within(self, seconds: float) -> bool:
-        """Returns after `seconds` (False), or as soon as a coordinator that was away is connected again (True)."""
-        was_here = bool(self.reach.coordinators())
-        with trio.move_on_after(seconds):
-            while True:
-                await trio.sleep(min(0.5, seconds))
-                is_here = bool(self.reach.coordinators())
-                if is_here and not was_here:
-                    return True
-                was_here = is_here
-        return False
-
     async def until(self, condition: Callable[[], T | None]) -> T:
         """The first answer of `condition` that is not None, asked now and after every change."""
         while True:
@@ -107,18 +103,53 @@ class Member:
         await self.until(lambda: True if self.state.size >= size else None)
 
     async def post(self, post: Post) -> Posted:
+        """Hands an entry to the coordinator, or where it is away and verifiers pass it on, to these.
+
+        Raises CallRefused when it may never be logged, or a TransportError: HeldByMirrors when verifiers keep it.
+        """
+        try:
+            return await self.post_directly(post)
+        except TransportError:
+            if Envelope.parse(post.envelope).type not in RELAYED_TYPES or not self.reach.mirrors():
+                raise
+        return await self.offer(post)
+
+    async def post_directly(self, post: Post) -> Posted:
         """Hands an entry to the coordinator; raises CallRefused or TransportError."""
-        posted = await self.reach.post(post)
-        envelope = Envelope.parse(post.envelope)
-        if envelope.type in RECEIPTED:
-            try:
-                self._check_receipt(envelope, posted)
-            except ProtocolError as error:
-                raise PeerGone(f"The coordinator gave no receipt that holds: {error}") from error
-        return posted
+        return await self.reach.post(post, partial(self._check_receipt, Envelope.parse(post.envelope)))
+
+    async def offer(self, post: Post) -> Posted:
+        """Hands an entry to verifiers that pass it on; raises as `post` does.
+
+        A verifier's refusal is its word alone: only what this node's own copy of the log never allows is refused.
+        """
+        try:
+            return await self.reach.offer(post, partial(self._check_receipt, Envelope.parse(post.envelope)))
+        except HeldByMirrors:
+            raise
+        except TransportError:
+            reason = self.never_logged(post.envelope)
+            if reason is not None:
+                raise CallRefused(reason) from None
+            raise
+
+    def never_logged(self, data: bytes) -> str | None:
+        """Why an entry will never be logged, as this node's copy of the log says; None when it is logged or may be."""
+        envelope = Envelope.parse(data)
+        if self.state.size < 2 or envelope.digest in self.state.subjects.by_digest:
+            return None
+        try:
+            self.state.check(data)
+        except NotYet:
+            return None
+        except LogFault as fault:
+            return fault.reason
+        return None
 
     def _check_receipt(self, envelope: Envelope, posted: Posted) -> None:
         """Raises ProtocolError unless the receipt is the coordinator's, for this entry at this index."""
+        if envelope.type not in RECEIPTED:
+            return
         signed = Envelope.parse(posted.receipt)
         receipt = Receipt.open(signed)
         role = self.state.role_of(signed.signers[0]) if len(signed.signers) == 1 else None
@@ -147,6 +178,13 @@ class Member:
     def releases(self) -> tuple[ReleaseInfo, ...]:
         """Release 0 and those whose entry enough witnesses cosigned, oldest first."""
         return tuple(each for each in self.state.releases.all if each.number == 0 or each.index < self.cosigned_size)
+
+    def unix_s(self, since_s: float | None) -> int | None:
+        """A moment of trio's clock as the wall clock counts now, which may have been set since; None stays None.
+
+        What is shown as "since" keeps its true age so.
+        """
+        return None if since_s is None else int(self.clock() - (trio.current_time() - since_s))
 
     def jitter(self, seconds: float) -> float:
         """`seconds` give or take a quarter."""

@@ -1,18 +1,22 @@
 """What waits to be logged: sent again, gate results first, until the coordinator has answered.
 
-Items are in the store before they are sent, so a kill loses none and a repetition changes nothing. An item whose blob this
-disk has lost could never be logged: it is dropped, and what it was made of is played again.
+Spec: `docs/spec/swarm.md` ("Mirrors"). Items are in the store before they are sent, so a kill loses none and a repetition
+changes nothing; the coordinator gets them in order. While it is away, batches and gate results are offered to verifiers,
+which keep them too: an item is here until its receipt is. An item whose blob this disk has lost could never be logged: it is
+dropped, and what it was made of is played again.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import trio
 
 from node.disk.store import OutboxItem, Series
 from node.member import Member
 from node.peering.call import CallRefused
-from node.peering.post import Post
-from node.peering.transport import TransportError
+from node.peering.post import MIRRORED, Post, Posted
+from node.peering.reach import HeldByMirrors
+from node.peering.transport import TransportError, short
 from protocol.entries import parse_entry
 from protocol.envelope import Envelope
 from protocol.gate import GateResult
@@ -26,11 +30,28 @@ VERDICT = "verdict"
 OPENING = "opening"
 KINDS = (GATE_RESULT, VERDICT, OPENING, BATCH)
 
-FIRST_RETRY_S = 1.0
-LAST_RETRY_S = 300.0
+OFFERED_AGAIN_S = 15.0
+"""How soon an item that no verifier took is offered again."""
+
+HELD_AGAIN_S = 120.0
+"""How soon an item that verifiers keep is offered again."""
+
+LOOK_EVERY_S = 1.0
+
+MIRRORED_TYPES = tuple(record.payload_type() for record in MIRRORED)
 
 Answered = Callable[[str, bytes, int | None], None]
 """Called with an item's kind and key, and its log index, or None when it was refused."""
+
+
+@dataclass(slots=True)
+class _Offer:
+    """An item that verifiers were asked to keep: its entry's digest, who keeps it, when it is offered again."""
+
+    digest: bytes
+    holders: tuple[bytes, ...]
+    again_s: float
+    was_logged: bool
 
 
 class Outbox:
@@ -41,8 +62,9 @@ class Outbox:
         self._answered = answered
         self._added = trio.Event()
         self._emptied = trio.Event()
+        self._offers: dict[int, _Offer] = {}
+        self._failure = ""
         self.waiting_since: float | None = None
-        self.waiting_for = ""
         self.lost = 0
 
     def put(self, kind: str, key: bytes, envelope: Envelope, proof: bytes = b"") -> None:
@@ -57,6 +79,15 @@ class Outbox:
     def __len__(self) -> int:
         return self._member.store.waiting_count()
 
+    @property
+    def waiting_for(self) -> str:
+        """Why items wait, and which verifiers keep how many of them; empty when nothing is waited for."""
+        kept = [offer for offer in self._offers.values() if offer.holders]
+        if not kept or not self._failure:
+            return self._failure
+        holders = ", ".join(sorted({short(key) for offer in kept for key in offer.holders}))
+        return f"{self._failure} {counted(len(kept), 'item is', 'items are')} kept by verifiers too: {holders}."
+
     async def until_empty(self) -> None:
         """Returns once everything was answered."""
         while len(self):
@@ -65,46 +96,116 @@ class Outbox:
 
     async def run(self) -> None:
         """Sends until cancelled."""
-        retry_s = FIRST_RETRY_S
         while True:
             self._added = trio.Event()
             try:
                 await self._send_all()
-                retry_s = FIRST_RETRY_S
-                self.waiting_since, self.waiting_for = None, ""
             except TransportError as error:
-                if self.waiting_since is None:
-                    self.waiting_since = self._member.clock()
-                    self._member.events(
-                        "waiting",
-                        f"{error} {counted(len(self), 'item waits', 'items wait')} on disk. Next try in {retry_s:.0f} s.",
-                    )
-                self.waiting_for = str(error)
-                is_back = await self._member.coordinator_back_within(self._member.jitter(retry_s))
-                retry_s = FIRST_RETRY_S if is_back else min(LAST_RETRY_S, retry_s * 1.6)
+                self._wait_for(error)
+                await self._offer_all()
+                await self._until_next()
                 continue
-            if not len(self):
-                self._emptied.set()
-                await self._added.wait()
+            self.waiting_since, self._failure = None, ""
+            self._offers.clear()
+            self._emptied.set()
+            await self._added.wait()
 
     async def _send_all(self) -> None:
         """Sends gate results first, for the whole run waits for them, and the rest in the order in which it was put."""
         while (item := self._member.store.first_waiting(GATE_RESULT)) is not None:
-            index: int | None = None
             try:
-                posted = await self._member.post(Post.parse(item.payload))
-                index = posted.index
-                if posted.receipt:
-                    self._member.store.put(f"receipt/{item.key.hex()}", posted.receipt)
-                self._member.events("logged", f"{item.kind} logged as #{index}.", kind=item.kind, index=index)
+                self._end(item, await self._member.post_directly(Post.parse(item.payload)))
             except CallRefused as refusal:
-                self._member.events("refused", f"{item.kind} refused: {refusal}", kind=item.kind)
+                self._end(item, refusal)
             except TransportError:
                 if not self._undo_lost(item):
                     raise
-            self._member.store.drop_outbox(item.kind, item.key)
-            if self._answered is not None:
-                self._answered(item.kind, item.key, index)
+                self._end(item, None)
+
+    async def _offer_all(self) -> None:
+        """Offers to verifiers what they do not keep yet, in order, until the coordinator may be tried again."""
+        for item in self._member.store.waiting():
+            if self._member.reach.backoff.is_ready or not self._member.reach.mirrors():
+                return
+            if not self._is_offered_now(item):
+                continue
+            post = Post.parse(item.payload)
+            offer = self._offers[item.number]
+            holders: tuple[bytes, ...] = ()
+            pause_s = OFFERED_AGAIN_S
+            try:
+                self._end(item, await self._member.offer(post))
+                continue
+            except CallRefused as refusal:
+                self._end(item, refusal)
+                continue
+            except HeldByMirrors as held:
+                holders, pause_s = held.holders, HELD_AGAIN_S
+            except TransportError:
+                if self._undo_lost(item):
+                    self._end(item, None)
+                    continue
+            offer.holders = holders
+            offer.again_s = trio.current_time() + self._member.jitter(pause_s)
+            offer.was_logged = self._is_logged(offer.digest)
+
+    def _is_offered_now(self, item: OutboxItem) -> bool:
+        """Whether to offer an item: not lately, or the log has come to show it since, so that there is a receipt."""
+        offer = self._offers.get(item.number)
+        if offer is None:
+            envelope = Envelope.parse(Post.parse(item.payload).envelope)
+            if envelope.type not in MIRRORED_TYPES:
+                return False
+            offer = self._offers[item.number] = _Offer(envelope.digest, (), 0.0, False)
+        return offer.again_s <= trio.current_time() or self._shows(offer)
+
+    def _shows(self, offer: _Offer) -> bool:
+        return not offer.was_logged and self._is_logged(offer.digest)
+
+    def _is_logged(self, digest: bytes) -> bool:
+        return digest in self._member.state.subjects.by_digest
+
+    async def _until_next(self) -> None:
+        """Returns when the coordinator may be tried, something was added, or an item is to be offered again."""
+        backoff, added = self._member.reach.backoff, self._added
+        await trio.lowlevel.checkpoint()
+        while not backoff.is_ready:
+            if self._member.reach.mirrors() and (added.is_set() or self._is_offer_due()):
+                return
+            with trio.move_on_after(min(LOOK_EVERY_S, backoff.next_try_in_s or LOOK_EVERY_S)):
+                await backoff.until_ready()
+
+    def _is_offer_due(self) -> bool:
+        now = trio.current_time()
+        store = self._member.store
+        if store.waiting_count(BATCH) + store.waiting_count(GATE_RESULT) > len(self._offers):
+            return True
+        return any(offer.again_s <= now or self._shows(offer) for offer in self._offers.values())
+
+    def _wait_for(self, error: TransportError) -> None:
+        """Notes why items wait, and says it once."""
+        self._failure = str(error)
+        if self.waiting_since is None:
+            self.waiting_since = trio.current_time()
+            next_s = self._member.reach.backoff.next_try_in_s
+            self._member.events(
+                "waiting",
+                f"{error} {counted(len(self), 'item waits', 'items wait')} on disk. Next try in {max(1, next_s):.0f} s.",
+            )
+
+    def _end(self, item: OutboxItem, answer: Posted | CallRefused | None) -> None:
+        """An item was logged, refused, or (None) dropped because its blob is lost."""
+        index = answer.index if isinstance(answer, Posted) else None
+        if isinstance(answer, Posted):
+            if answer.receipt:
+                self._member.store.put(f"receipt/{item.key.hex()}", answer.receipt)
+            self._member.events("logged", f"{item.kind} logged as #{index}.", kind=item.kind, index=index)
+        elif answer is not None:
+            self._member.events("refused", f"{item.kind} refused: {answer}", kind=item.kind)
+        self._member.store.drop_outbox(item.kind, item.key)
+        self._offers.pop(item.number, None)
+        if self._answered is not None:
+            self._answered(item.kind, item.key, index)
 
     def _undo_lost(self, item: OutboxItem) -> bool:
         """Whether the blob behind an item is not here any more; its games are then to be played again."""

@@ -13,6 +13,8 @@ from protocol.ed25519 import SecretKey
 from protocol.registration import Registration
 
 SEEN_WITHIN_S = 10.0
+LOGGED_WITHIN_S = 60.0
+AGAIN_S = 1.0
 
 NO_VERIFIER = "a verifier: none is approved (the root's holder signs one in with gonode root sign)"
 
@@ -23,7 +25,6 @@ class RegistrationRefused(Exception):
 
 async def register(member: Member, secret: SecretKey, invite: bytes, name: str) -> None:
     """Returns once `secret`'s key is registered and has its join nonce; raises RegistrationRefused."""
-    retry_s = 1.0
     while member.state.registry.find(secret.public) is None:
         head = await member.until(member.newest_head)
         if not invite:
@@ -41,17 +42,19 @@ async def register(member: Member, secret: SecretKey, invite: bytes, name: str) 
             stamp=0,
         )
         try:
-            posted = await member.post(Post(record.seal(secret).encode(), b""))
-            await member.until_size(posted.index + 1)
+            await member.post(Post(record.seal(secret).encode(), b""))
+            with trio.move_on_after(LOGGED_WITHIN_S):  # who passed it on may have lied
+                await member.until(lambda: member.state.registry.find(secret.public))
         except CallRefused as refusal:
             with trio.move_on_after(SEEN_WITHIN_S):  # an earlier post may be logged although its answer was lost
                 await member.until(lambda: member.state.registry.find(secret.public))
             if member.state.registry.find(secret.public) is None:
                 raise RegistrationRefused(f"The coordinator does not register this key: {refusal}") from None
         except TransportError as error:
-            member.events("waiting", f"Cannot register yet: {error} Next try in {retry_s:.0f} s.")
-            is_back = await member.coordinator_back_within(member.jitter(retry_s))
-            retry_s = 1.0 if is_back else min(300.0, retry_s * 1.6)
+            backoff = member.reach.backoff
+            member.events("waiting", f"Cannot register yet: {error} Next try in {max(1, backoff.next_try_in_s):.0f} s.")
+            await trio.sleep(member.jitter(AGAIN_S))
+            await backoff.until_ready()
     if not member.state.verifiers():
         member.events("waiting", f"Registered; waiting for {NO_VERIFIER}.")
     await member.until(lambda: True if _is_witnessed(member, secret.public) else None)

@@ -28,8 +28,11 @@ from node.founding.listening import ListenError
 from node.founding.root_signing import next_root
 from node.launch import OpenTransport, open_gossip
 from node.member import Member
-from node.peering.peers import Links, PeerTable
+from node.peering.backoff import Backoff
+from node.peering.links import Links
 from node.peering.post import Post, Posted
+from node.peering.reach import Verify
+from node.peering.table import PeerTable
 from node.peering.transport import Transport, Unreachable
 from protocol.envelope import Envelope
 from protocol.root import Root
@@ -40,8 +43,9 @@ from verification.state import LogState
 class OwnReach:
     """The coordinator's ways: it hands entries to itself."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, rng: Random) -> None:
         self._transport = transport
+        self.backoff = Backoff(lambda: True, rng)
         self.coordinator: Coordinator | None = None
 
     def coordinators(self) -> tuple[bytes, ...]:
@@ -52,11 +56,20 @@ class OwnReach:
         """Connected peers."""
         return self._transport.peers()
 
-    async def post(self, post: Post) -> Posted:
+    def mirrors(self) -> tuple[bytes, ...]:
+        """None: a coordinator needs nobody to keep its posts."""
+        return ()
+
+    async def post(self, post: Post, verify: Verify) -> Posted:
         """Logs an entry of its own player."""
-        if self.coordinator is None:
-            raise Unreachable("The coordinator is starting.")
-        return await self.coordinator.intake.post(post)
+        with self.backoff.attempt():
+            if self.coordinator is None:
+                raise Unreachable("The coordinator is starting.")
+            return await self.coordinator.intake.post(post)
+
+    async def offer(self, post: Post, verify: Verify) -> Posted:
+        """There is nobody to offer to."""
+        raise Unreachable("The coordinator offers nothing to others.")
 
     async def call(self, protocol: str, request: bytes) -> bytes:
         """There is nobody else to call."""
@@ -96,13 +109,18 @@ async def open_coordinator(
             blob_store = BlobStore(home.public)
             blobs = BlobService(transport, blob_store)
             LogService(transport, state, store)
-            reach = OwnReach(transport)
-            member = Member(home, transport, state, store, blobs, blob_store, reach, events, clock, rng or Random())
+            rng = rng or Random()
+            reach = OwnReach(transport, rng)
+            member = Member(home, transport, state, store, blobs, blob_store, reach, events, clock, rng)
             log = LogWriter(state, store, secret, home.public, trio.current_time)
             links = Links(transport, PeerTable(store, host.public, clock, member.rng), wanted=0)
+            member.links = links
             gossip = open_gossip(member, host, lambda note: None)
-            nursery.start_soon(links.run)
-            nursery.start_soon(gossip.run)
+            services = member.services
+            transport.on_error = services.look_at
+            nursery.start_soon(services.watch)
+            nursery.start_soon(services.keep, "links", links.run)
+            nursery.start_soon(services.keep, "gossip", gossip.run)
             coordinator = Coordinator(member, secret, log, engine, gossip.announce_head, train)
             reach.coordinator = coordinator
             addresses = transport.addresses()

@@ -21,14 +21,14 @@ _LOOK_EVERY_S: Final = 0.5
 
 
 class Backoff:
-    """Pauses before tries to reach one destination; `clock` (unix seconds) is for what is shown only.
+    """Pauses before tries to reach one destination.
 
-    `is_connected` says whether there is a connection now: one that comes back ends the pause.
+    `is_connected` says whether there is a connection now: one that comes back ends the pause. For `gonode status`:
+    `waiting_for` says what the last failure was, and `since_s`, on trio's clock, since when nothing worked.
     """
 
-    def __init__(self, is_connected: Callable[[], bool], clock: Callable[[], float], rng: Random) -> None:
+    def __init__(self, is_connected: Callable[[], bool], rng: Random) -> None:
         self._is_connected = is_connected
-        self._clock = clock
         self._rng = rng
         self._was_connected = is_connected()
         self._is_probing = False
@@ -36,7 +36,7 @@ class Backoff:
         self._pause_s = FIRST_S
         self.failures = 0
         self.waiting_for = ""
-        self.since_unix_s: float | None = None
+        self.since_s: float | None = None
 
     @property
     def next_try_in_s(self) -> float:
@@ -84,15 +84,15 @@ class Backoff:
         """The destination answered: nobody waits any more."""
         self.failures = 0
         self._pause_s = FIRST_S
-        self.waiting_for, self.since_unix_s = "", None
+        self.waiting_for, self.since_s = "", None
 
     def _failed(self, why: str) -> None:
         self.failures += 1
         self._next_s = trio.current_time() + min(LAST_S, self._pause_s * self._rng.uniform(0.75, 1.25))
         self._pause_s = min(LAST_S, self._pause_s * _GROWTH)
         self.waiting_for = why
-        if self.since_unix_s is None:
-            self.since_unix_s = self._clock()
+        if self.since_s is None:
+            self.since_s = trio.current_time()
 
     def _look(self) -> None:
         """Ends the pause when the connection came back since the last look; why it is waited stays until an answer."""

@@ -2,17 +2,28 @@
 
 Spec: `docs/spec/wire.md` ("Post"). A post is one call: the envelope of an entry, with a fraud proof beside a rejecting
 verdict; the answer is the log index and, for batches and gate results, the coordinator's signed receipt. A post that is
-repeated is answered as the first one was.
+repeated is answered as the first one was. Verifiers take posts too: they pass on what RELAYED names, and keep what
+MIRRORED names while the coordinator is away; `HELD` is what they answer then.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from hashlib import sha256
+from typing import Annotated, ClassVar, Final
 
+from protocol.gate import GateResult
+from protocol.header import BatchHeader
 from protocol.record import Record
+from protocol.registration import Registration
 from protocol.types import U64, EntryBytes, Key, Text
 
 POST_PROTOCOL = "/gonode/post/1"
 COSIGN_PROTOCOL = "/gonode/cosign/1"
+
+MIRRORED: Final = (BatchHeader, GateResult)
+"""What verifiers keep for the coordinator; the coordinator signs receipts for the same."""
+
+RELAYED: Final = (*MIRRORED, Registration)
+"""What verifiers pass on."""
 
 SignatureLine = Annotated[str, Text(r"— [!-~]+ [A-Za-z0-9+/=]+", 400)]
 
@@ -30,12 +41,22 @@ class Post(Record):
 
 @dataclass(frozen=True, slots=True)
 class Posted(Record):
-    """Where the entry was logged; the envelope of a receipt, or empty."""
+    """Where the entry was logged; the envelope of a receipt, or empty. With `held` it is kept to be passed on."""
 
     NAME = "posted"
 
     index: U64
     receipt: EntryBytes
+    held: bool = False
+
+    def check(self) -> None:
+        """What is held only has neither index nor receipt."""
+        if self.held and (self.index or self.receipt):
+            raise self.fail("what is held has no index and no receipt yet")
+
+
+HELD: Final = Posted(0, b"", held=True)
+"""A verifier's answer: it keeps the post, with its blob, and passes it on when the coordinator is back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +69,8 @@ class Cosigning(Record):
     size: U64
     line: SignatureLine
     share: EntryBytes
+
+
+def mirror_key(run: bytes) -> bytes:
+    """The key under which the directory of peers has the verifiers of a run that take posts."""
+    return sha256(b"gonode/mirror/v1\0" + run).digest()

@@ -83,7 +83,7 @@ class EpochKeeper:
                     reveal = EpochReveal(state.run, key, info.epoch, self.secret_of(info.epoch))
                     await self._post(reveal.seal(self._secret))
         except TransportError:
-            await trio.sleep(self._member.jitter(LOOK_EVERY_S))
+            await self._member.reach.backoff.until_ready()
 
     def _is_approved(self) -> bool:
         """Whether the root names this verifier now; says once when it does not."""
@@ -92,7 +92,7 @@ class EpochKeeper:
             self.unapproved_since = None
             return True
         if self.unapproved_since is None:
-            self.unapproved_since = self._member.clock()
+            self.unapproved_since = trio.current_time()
             self._member.events("waiting", f"Waiting for {NOT_APPROVED}.")
         return False
 

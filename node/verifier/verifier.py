@@ -16,8 +16,10 @@ from node.member import Member
 from node.networks import NetworkFault
 from node.outbox import OPENING, VERDICT, Outbox
 from node.peering.transport import TransportError
+from node.status import queue_of
 from node.verifier.accuser import accuse
 from node.verifier.epoch_keeper import NOT_APPROVED, EpochKeeper
+from node.verifier.mirror import Mirror
 from node.verifier.witness import Witness
 from protocol.batch import Batch
 from protocol.ed25519 import SecretKey
@@ -62,19 +64,25 @@ class Verifier:
         self.outbox = Outbox(member, self._answered)
         self._epochs = EpochKeeper(member, secret)
         self._witness = Witness(member, secret, self._epochs)
+        self._mirror = Mirror(member)
         self._draining = trio.Event()
         self._busy: set[bytes] = set()
         self._logged: dict[bytes, int] = {}
+        self._awaited: dict[bytes, tuple[str, float]] = {}
         self.verdicts = 0
         self.plies = 0
 
     @property
     def queues(self) -> list[dict[str, Any]]:
-        """For `gonode status`: that the root's holder has not approved this key yet; nothing once that is done."""
-        since = self._epochs.unapproved_since
-        if since is None:
-            return []
-        return [{"name": "approval", "length": 1, "waiting_for": NOT_APPROVED, "since_unix_s": int(since)}]
+        """For `gonode status`: what is judged or waits to be, and until then that this key is not approved yet."""
+        member, unapproved_since = self._member, self._epochs.unapproved_since
+        if unapproved_since is not None:
+            return [queue_of(member, "approval", 1, NOT_APPROVED, unapproved_since), *self._mirror.queues]
+        due = {each.digest for each in self._waiting()} if member.state.size >= 2 else set()
+        due |= self._busy
+        awaited = [what for digest, what in self._awaited.items() if digest in due]
+        waiting_for, since_s = min(awaited, key=lambda what: what[1], default=(None, None))
+        return [queue_of(member, "judging", len(due), waiting_for, since_s), *self._mirror.queues]
 
     def drain(self) -> None:
         """Judge what waits, end the epoch, reveal its secret, then let `run` return."""
@@ -87,6 +95,7 @@ class Verifier:
             nursery.start_soon(keep, "outbox", self.outbox.run)
             nursery.start_soon(keep, "witness", self._witness.run)
             nursery.start_soon(keep, "epochs", self._epochs.run)
+            nursery.start_soon(keep, "mirror", self._mirror.run)
             nursery.start_soon(keep, "judging", self._judge_all)
             await self._draining.wait()
             await self._member.until(lambda: True if self._is_idle() else None)
@@ -134,6 +143,7 @@ class Verifier:
         try:
             finding = await self._examine(subject)
         except (TransportError, NetworkFault) as error:
+            self._await(subject, f"what entry {subject.index} needs: {error}")
             self._member.events("waiting", f"Entry {subject.index} cannot be verified yet: {error}")
             await trio.sleep(self._member.jitter(AGAIN_S))
         else:
@@ -143,11 +153,17 @@ class Verifier:
             self._busy.discard(subject.digest)
             self._member.wake()
 
+    def _await(self, subject: Subject, what: str) -> None:
+        """Notes what a subject waits for, since it first waited."""
+        self._awaited[subject.digest] = what, self._awaited.get(subject.digest, (what, trio.current_time()))[1]
+
     async def _examine(self, subject: Subject) -> Finding | None:
         """Fetches, checks and replays a subject; None when the engine was stopped in between."""
         member = self._member
         record = subject.header if isinstance(subject, BatchInfo) else subject.result
+        self._await(subject, f"the blob of entry {subject.index}")
         blob = await member.blobs.fetch(record.blob_digest, member.reach.peers(), record.blob_len, FETCH_WITHIN_S)
+        del self._awaited[subject.digest]
         try:
             batch = await self._engine.compute(_check, member.state, subject, blob)
         except Rejected as rejected:

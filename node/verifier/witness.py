@@ -37,7 +37,7 @@ class Witness:
             try:
                 await self._step()
             except TransportError:
-                await trio.sleep(self._member.jitter(1))
+                await self._member.reach.backoff.until_ready()
             except CallRefused as refusal:
                 self._member.events("cosign-refused", str(refusal))
                 self._member.store.delete(LAST_KEY)

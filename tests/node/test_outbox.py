@@ -1,9 +1,11 @@
 """The outbox: order, repetition after a failure, receipts, refusals, and that a kill loses nothing."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,16 +14,20 @@ import trio.testing
 
 from node.disk.blob_store import BlobStore
 from node.disk.store import Series, Store
-from node.outbox import BATCH, FIRST_RETRY_S, GATE_RESULT, KINDS, OPENING, VERDICT, Outbox
+from node.outbox import BATCH, GATE_RESULT, HELD_AGAIN_S, KINDS, OFFERED_AGAIN_S, OPENING, VERDICT, Outbox
+from node.peering.backoff import FIRST_S, LAST_S, Backoff
 from node.peering.call import CallRefused
-from node.peering.post import Post, Posted
+from node.peering.post import HELD, Post, Posted
+from node.peering.reach import HeldByMirrors
 from node.peering.transport import Unreachable
 from protocol.envelope import Envelope
+from protocol.errors import ParseError
 from protocol.gate import GateResult
 from protocol.header import BatchHeader
 from protocol.receipt import Tick
 from tests.node.keys import secret
 from tests.vectors.record_examples import examples
+from verification.subjects import Subjects
 
 
 class Desk:
@@ -34,6 +40,12 @@ class Desk:
         self.posted: list[bytes] = []
         self.tried_s: list[float] = []
         self.said: list[str] = []
+        self.backoff = Backoff(lambda: True, Random(1))
+        self.reach = self
+        self.state = SimpleNamespace(subjects=Subjects(None, None, None, None))  # type: ignore[arg-type]
+        self.verifiers: list[bytes] = []
+        self.offered: list[tuple[float, bytes]] = []
+        self.verifiers_say: Callable[[Post], Exception | Posted] = lambda post: Unreachable("Nobody.")
 
     def clock(self) -> float:
         return trio.current_time()
@@ -44,17 +56,25 @@ class Desk:
     def events(self, event: str, text: str, **values: Any) -> None:
         self.said.append(event)
 
-    async def coordinator_back_within(self, seconds: float) -> bool:
-        await trio.sleep(seconds)
-        return False
+    def mirrors(self) -> tuple[bytes, ...]:
+        return tuple(self.verifiers)
 
-    async def post(self, post: Post) -> Posted:
-        self.tried_s.append(trio.current_time())
+    async def post_directly(self, post: Post) -> Posted:
+        with self.backoff.attempt():
+            self.tried_s.append(trio.current_time())
+            await trio.lowlevel.checkpoint()
+            answer = self.answers.pop(0) if self.answers else Posted(len(self.posted), b"")
+            if isinstance(answer, Exception):
+                raise answer
+            self.posted.append(post.envelope)
+            return answer
+
+    async def offer(self, post: Post) -> Posted:
+        self.offered.append((trio.current_time(), post.envelope))
         await trio.lowlevel.checkpoint()
-        answer = self.answers.pop(0) if self.answers else Posted(len(self.posted), b"")
+        answer = self.verifiers_say(post)
         if isinstance(answer, Exception):
             raise answer
-        self.posted.append(post.envelope)
         return answer
 
 
@@ -127,9 +147,9 @@ async def test_a_coordinator_that_is_away_is_tried_again_less_and_less_often(
         assert (outbox.waiting_since, outbox.waiting_for) == (None, "")
         nursery.cancel_scope.cancel()
     waits = [after - before for before, after in pairwise(desk.tried_s)][:20]
-    assert waits[0] == pytest.approx(FIRST_RETRY_S)
-    assert all(a <= b <= 300.001 for a, b in pairwise(waits))
-    assert waits[-1] == pytest.approx(300)
+    assert waits[0] == pytest.approx(FIRST_S, rel=0.26)
+    assert all(wait <= 1.1 * LAST_S for wait in waits)
+    assert waits[-1] == pytest.approx(LAST_S, rel=0.26)
     assert desk.posted == [envelope(1).encode(), envelope(2).encode()]
     assert desk.said.count("waiting") == 1, "said once, not at each try"
 
@@ -219,3 +239,118 @@ async def test_what_is_put_later_wakes_it(desk: Desk, autojump_clock: trio.testi
 
 def test_every_kind_is_shown_in_the_status() -> None:
     assert set(KINDS) == {BATCH, GATE_RESULT, VERDICT, OPENING}
+
+
+# ---- the coordinator is away, verifiers are not
+
+
+def batches(desk: Desk, outbox: Outbox, count: int) -> list[bytes]:
+    """Puts batches, their blobs on the disk; their envelopes."""
+    example = examples()["batch-header"]
+    assert isinstance(example.record, BatchHeader)
+    assert example.signer is not None
+    sealed = []
+    for number in range(count):
+        blob = desk.blob_store.put(b"games %d" % number)
+        header = dataclasses.replace(example.record, blob_digest=blob, first_counter=2 * number)
+        envelope = header.seal(example.signer)
+        outbox.put(BATCH, envelope.digest, envelope)
+        sealed.append(envelope.encode())
+    return sealed
+
+
+def away(desk: Desk) -> None:
+    """The coordinator does not answer; two verifiers keep what they are offered."""
+    desk.answers = [Unreachable("Nobody is there.") for _ in range(1000)]
+    desk.verifiers = [b"v" * 32, b"w" * 32]
+    desk.verifiers_say = lambda post: HeldByMirrors((b"v" * 32, b"w" * 32))
+
+
+async def test_every_batch_is_kept_by_verifiers_while_the_coordinator_is_away(
+    desk: Desk, autojump_clock: trio.testing.MockClock
+) -> None:
+    outbox = outbox_of(desk)
+    sealed = batches(desk, outbox, 3)
+    outbox.put(VERDICT, b"v", envelope(1))
+    away(desk)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(outbox.run)
+        await trio.sleep(10)
+        assert [entry for _, entry in desk.offered] == sealed, "each once, in order, and no verdict"
+        assert len(outbox) == 4, "what is kept elsewhere is kept here as well"
+        assert outbox.waiting_for == "Nobody is there. 3 items are kept by verifiers too: 76767676, 77777777."
+        sealed.append(batches(desk, outbox, 4)[3])
+        await trio.sleep(3)
+        assert [entry for _, entry in desk.offered] == sealed, "the newest is offered at once, the others not again"
+        await trio.sleep(3600)
+        times = sorted(at for at, entry in desk.offered if entry == sealed[0])
+        gaps = [after - before for before, after in pairwise(times)]
+        assert all(HELD_AGAIN_S - 1 <= gap <= HELD_AGAIN_S + 10 for gap in gaps), gaps
+        assert len(gaps) > 20
+
+        desk.answers = []
+        await outbox.until_empty()
+        await trio.sleep(0)
+        assert desk.posted == [*sealed[:3], envelope(1).encode(), sealed[3]], "in order, to the coordinator itself"
+        assert outbox.waiting_for == ""
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_batch_that_the_log_shows_is_offered_again_at_once(
+    desk: Desk, autojump_clock: trio.testing.MockClock
+) -> None:
+    outbox = outbox_of(desk)
+    (batch,) = batches(desk, outbox, 1)
+    away(desk)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(outbox.run)
+        await trio.sleep(10)
+        assert len(desk.offered) == 1
+        desk.state.subjects.by_digest[Envelope.parse(batch).digest] = object()
+        await trio.sleep(3)
+        assert len(desk.offered) == 2
+        await trio.sleep(10)
+        assert len(desk.offered) == 2, "a verifier that has no receipt yet is not asked again and again"
+        desk.verifiers_say = lambda post: Posted(9, b"a receipt")
+        await outbox.until_empty()
+        assert desk.store.get(f"receipt/{Envelope.parse(batch).digest.hex()}") == b"a receipt"
+        nursery.cancel_scope.cancel()
+
+
+async def test_verifiers_that_take_nothing_are_asked_again_slowly(
+    desk: Desk, autojump_clock: trio.testing.MockClock
+) -> None:
+    outbox = outbox_of(desk)
+    batches(desk, outbox, 2)
+    away(desk)
+    desk.verifiers_say = lambda post: Unreachable("Verifier 76767676 does not take it: it is full.")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(outbox.run)
+        await trio.sleep(600)
+        assert 2 * 600 / (OFFERED_AGAIN_S + 3) <= len(desk.offered) <= 2 * 600 / (OFFERED_AGAIN_S - 1) + 2
+        assert len(outbox) == 2
+        assert outbox.waiting_for == "Nobody is there."
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_verifier_that_comes_later_is_offered_what_waits(
+    desk: Desk, autojump_clock: trio.testing.MockClock
+) -> None:
+    outbox = outbox_of(desk)
+    batches(desk, outbox, 2)
+    away(desk)
+    verifiers, desk.verifiers = desk.verifiers, []
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(outbox.run)
+        await trio.sleep(2000)
+        assert desk.offered == []
+        desk.verifiers = verifiers
+        await trio.sleep(3)
+        assert len(desk.offered) == 2
+        nursery.cancel_scope.cancel()
+
+
+def test_what_is_held_has_no_index() -> None:
+    assert Posted.parse(HELD.encode()) == HELD
+    with pytest.raises(ParseError):
+        Posted(1, b"", held=True)

@@ -1,11 +1,14 @@
 """A member whose coordinator is a world in this process: what it posts is logged there at once."""
 
 from collections.abc import Callable
+from random import Random
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import trio
 
 from node.disk.store import Head, Store
+from node.peering.backoff import Backoff
 from node.peering.call import CallRefused
 from node.peering.post import Post, Posted
 from tests.verification.world import World
@@ -24,6 +27,7 @@ class WorldMember:
         self.troubles: list[Exception] = []
         self.posts = 0
         self.said: list[str] = []
+        self.reach = SimpleNamespace(backoff=Backoff(lambda: True, Random(1)))
         self.before_post: Callable[[], None] = lambda: None
         self.is_witnessed = True
 
@@ -44,9 +48,10 @@ class WorldMember:
     async def post(self, post: Post) -> Posted:
         self.posts += 1
         self.before_post()
-        await trio.lowlevel.checkpoint()
-        if self.troubles:
-            raise self.troubles.pop(0)
+        with self.reach.backoff.attempt():
+            await trio.lowlevel.checkpoint()
+            if self.troubles:
+                raise self.troubles.pop(0)
         try:
             index = self.world.log_bytes(post.envelope)
         except LogFault as fault:
@@ -63,10 +68,6 @@ class WorldMember:
 
     async def change_within(self, seconds: float) -> None:
         await trio.sleep(seconds)
-
-    async def coordinator_back_within(self, seconds: float) -> bool:
-        await trio.sleep(seconds)
-        return False
 
     def jitter(self, seconds: float) -> float:
         return seconds

@@ -81,7 +81,7 @@ async def with_a_lost_blob(folder: Path) -> Simulation:
         ada = sim.contributors[0]
         sim.start()
         await sim.until(lambda: sim.coordinator.member and len(sim.state.batches.all) > 2)
-        sim.network.partition([sim.coordinator.host.public])
+        sim.network.partition([sim.coordinator.host.public, sim.verifiers[0].host.public])  # nobody else has it
         await sim.until(lambda: len(holdings(ada).entries) > 3)
         assert ada.member is not None
         header = min(

@@ -23,8 +23,9 @@ from node.following.service import LogService
 from node.member import Member
 from node.peering.call import serve_calls
 from node.peering.libp2p.transport import open_libp2p
-from node.peering.peers import Links, PeerTable
+from node.peering.links import Links
 from node.peering.post import POST_PROTOCOL
+from node.peering.table import PeerTable
 from node.peering.transport import Transport
 from protocol.ticket import Ticket
 from tests.node.keys import secret
@@ -71,7 +72,8 @@ async def coordinator(path: Path) -> AsyncIterator[Run]:
                 blob_store.put(blob)
             blobs = BlobService(transport, blob_store)
             LogService(transport, state, store)
-            reach, clock = OwnReach(transport), trio.current_time
+            clock = trio.current_time
+            reach = OwnReach(transport, Random(1))
             member = Member(home, transport, state, store, blobs, blob_store, reach, silent, clock, Random(1))
             log = LogWriter(state, store, world.coordinator, home.public, clock)
             intake = Intake(member, world.coordinator, log, None)  # type: ignore[arg-type]  # nothing is replayed
