@@ -5,6 +5,7 @@ key, proven by the Noise handshake (nothing weaker is offered). The library is i
 """
 
 import logging
+import os
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -575,6 +576,9 @@ def _build(secret: SecretKey, limits: Limits, counts: Counter[str]) -> tuple[Any
         px_peers_count=0,
     )
     pubsub = Pubsub(host, router, strict_signing=True, max_inbound_rpc_size=_MAX_RPC)
+    # The library counts from the seconds of the clock: what a host publishes that is started again would be taken for what
+    # it published before.
+    pubsub.counter = int.from_bytes(os.urandom(7))
     return host, pubsub, router
 
 
