@@ -12,14 +12,17 @@ from node.disk.blob_store import BlobStore
 from node.disk.store import Store
 from node.outbox import BATCH, KINDS
 from node.peering.post import Post
+from node.verifier.shelf import PREFIX
 from protocol.batch import parse_batch
 from protocol.compress import decompress
 from protocol.entries import parse_entry
 from protocol.envelope import Envelope
+from protocol.gate import GateResult
 from protocol.header import BatchHeader
 from protocol.merkle import leaf_hash, verify_inclusion
 from protocol.receipt import Receipt
 from protocol.verdict import TraceOpening, Verdict
+from verification.faults import LogFault, NotYet
 from verification.identities import BatchInfo
 from verification.state import LogState
 
@@ -33,13 +36,14 @@ Game = tuple[bytes, bytes, int]
 
 @dataclass(slots=True)
 class Holdings:
-    """What lies on one node's disk: finished games, entries to be sent, receipts.
+    """What lies on one node's disk: finished games, entries to be sent, entries kept for others, receipts.
 
     `stuck`: games that are in no batch although their series is ended.
     """
 
     games: dict[Game, bytes] = field(default_factory=dict)
     entries: dict[bytes, bytes] = field(default_factory=dict)
+    kept: dict[bytes, bytes] = field(default_factory=dict)
     receipts: list[bytes] = field(default_factory=list)
     stuck: set[Game] = field(default_factory=set)
 
@@ -48,6 +52,7 @@ class Holdings:
         for game, block in other.games.items():
             assert self.games.setdefault(game, block) == block, f"game {game[2]} was played twice, differently"
         self.entries |= other.entries
+        self.kept |= other.kept
         self.receipts += other.receipts
         self.stuck |= other.stuck
 
@@ -94,6 +99,9 @@ class Ledger:
         leaves = {leaf_hash(entry) for entry in log} | set(left.entries)
         for leaf, entry in self.held.entries.items():
             assert leaf in leaves or not is_due(entry, state), f"an entry is lost: {parse_entry(entry).record}"
+        promised = {leaf_hash(entry) for entry in log} | set(left.kept)
+        for leaf, entry in self.held.kept.items():
+            assert leaf in promised or is_vain(entry, state), f"a verifier lost: {parse_entry(entry).record}"
         for data in self.held.receipts:
             receipt = Receipt.open(Envelope.parse(data))
             entry = log[receipt.index]
@@ -122,6 +130,12 @@ def holdings(node: "Node") -> Holdings:
                 held.entries[leaf_hash(envelope)] = envelope
                 if kind == BATCH:
                     held.games.update(games_of(BatchHeader.open(Envelope.parse(envelope)), blobs))
+        for name in store.names(PREFIX):
+            entry = store.get(name) or b""
+            held.kept[leaf_hash(entry)] = entry
+            record = parse_entry(entry).record
+            assert isinstance(record, BatchHeader | GateResult)
+            assert blobs.get(record.blob_digest) is not None, "a verifier keeps an entry without its blob"
         held.receipts = [store.get(name) or b"" for name in store.names("receipt/")]
     return held
 
@@ -145,6 +159,17 @@ def is_due(entry: bytes, state: LogState) -> bool:
         is_taken = subject is not None and subject.verdict is not None and subject.verdict.verifier != record.verifier
         return isinstance(subject, BatchInfo) and not is_taken
     return isinstance(record, BatchHeader)
+
+
+def is_vain(entry: bytes, state: LogState) -> bool:
+    """Whether an entry that a verifier kept can never be logged any more."""
+    try:
+        state.check(entry)
+    except NotYet:
+        return False
+    except LogFault:
+        return True
+    return False
 
 
 def verify_series(log: Iterable[bytes]) -> None:
