@@ -8,6 +8,9 @@ export class Refused extends Error {}
 /** What the peer said that does not hold. */
 export class NotBelieved extends Error {}
 
+/** Where nobody answers. */
+export class Unreachable extends Error {}
+
 /** Throws NotBelieved unless `holds`. */
 export function require (holds, what) {
   if (!holds) {
@@ -40,15 +43,22 @@ export function verifySignature (key, signature, message) {
   require(signature.length === 64 && verify(null, message, createPublicKey(spki), signature), 'a signature')
 }
 
-/** Runs a program; what is refused or not believed ends it with one sentence and status 1. */
+const SENTENCES = new Map([
+  [Refused, (what) => `Refused: ${what}`],
+  [NotBelieved, (what) => `Not believed: ${what}.`],
+  [Unreachable, (what) => `Nobody answers: ${what}.`]
+])
+
+/** Runs a program; what a peer refuses, is not believed for, or does not answer ends it with one sentence and status 1. */
 export async function run (main) {
   try {
     await main()
   } catch (error) {
-    if (!(error instanceof Refused || error instanceof NotBelieved)) {
+    const sentence = SENTENCES.get(error.constructor)
+    if (sentence === undefined) {
       throw error
     }
-    console.error(error instanceof Refused ? `Refused: ${error.message}` : `Not believed: ${error.message}.`)
+    console.error(sentence(error.message))
     process.exitCode = 1
   }
 }

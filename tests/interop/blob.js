@@ -1,10 +1,14 @@
 // Blobs: fetched from a peer, each chunk checked when it comes, and served (docs/spec/blob.md; wire.md, "Blobs").
 
+import { setTimeout } from 'node:timers/promises'
+
 import { hex, isSame, Refused, require, sha256 } from './belief.js'
 import { encode, isBytes, isCount, isHash, isText, parse, parseMap } from './canonical.js'
 
 const PROTOCOL = '/gonode/blob/1'
 const CHUNK = 1 << 20
+const TRIES = 5
+const AGAIN_MS = 2_000
 const DOMAIN = 'gonode/blob/v1\0'
 
 /** The blob's chunks, at most `mostBytes` together, from a peer that is given as its `ask` (wire.js). */
@@ -15,12 +19,26 @@ export async function fetchBlob (ask, digest, mostBytes) {
   require(length <= mostBytes && list.length === 8 + 32 * Math.ceil(length / CHUNK), "the blob's length")
   const chunks = []
   for (let index = 0; index * CHUNK < length; index++) {
-    const chunk = await ask(PROTOCOL, encode({ digest, index, op: 'chunk' }), 20_000)
+    const chunk = await askChunk(ask, digest, index)
     require(isSame(sha256(chunk), list.subarray(8 + 32 * index, 40 + 32 * index)), `chunk ${index}`)
     chunks.push(chunk)
   }
   require(chunks.reduce((sum, chunk) => sum + chunk.length, 0) === length, "the blob's length")
   return chunks
+}
+
+/** A chunk from a peer; one that has no place for this asker now refuses, and is asked again. */
+async function askChunk (ask, digest, index) {
+  for (let left = TRIES; ; left--) {
+    try {
+      return await ask(PROTOCOL, encode({ digest, index, op: 'chunk' }), 20_000)
+    } catch (error) {
+      if (!(error instanceof Refused) || left === 1) {
+        throw error
+      }
+      await setTimeout(AGAIN_MS)
+    }
+  }
 }
 
 /** Blobs by digest, whole, that other peers may have. */

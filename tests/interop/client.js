@@ -42,8 +42,8 @@ async function join (ticket, peer) {
   const log = new Log(ticket)
   await log.begin(ask)
   const heard = hear(peer.node, ticket.run, log, ask)
-  const cosigned = await log.follow(ask, 'cosigned')
-  const head = await log.follow(ask)
+  const { head, cosigned } = await log.follow(ask)
+  require(cosigned !== undefined, 'a head that enough verifiers cosigned')
   const found = {
     peer: connection.remotePeer.toString(),
     address: connection.remoteAddr.toString(),

@@ -37,7 +37,7 @@ export class Log {
 
   /** Takes root and manifest from a peer; they make the run id that the ticket names. */
   async begin (ask) {
-    const { size } = await this.#askHead(ask, 'head')
+    const { size } = await this.#askHead(ask)
     const { entries } = await this.#askEntries(ask, 0, 2, size)
     require(entries.length === 2, 'two entries')
     const [first, second] = entries.map((entry) => parse(entry, ENVELOPE).payload)
@@ -55,14 +55,22 @@ export class Log {
     return { ...verifyNote(note, this.#signer, this.#witnesses), note }
   }
 
-  /** Follows a peer to its newest head, or to its newest one that enough verifiers cosigned; gives that head. */
-  async follow (ask, op = 'head') {
-    const { checkpoint, size } = await this.#askHead(ask, op)
-    const head = this.headIn(checkpoint)
-    require(head.size === size, "the head's size")
-    require(op === 'head' || this.isCosigned(head), 'enough cosignatures')
+  /**
+   * Follows a peer to its newest head. `{head, cosigned}`: that head, and the newest one that enough verifiers cosigned,
+   * undefined if the peer shows none.
+   */
+  async follow (ask) {
+    const answer = await this.#askHead(ask)
+    const head = this.headIn(answer.checkpoint)
+    require(head.size === answer.size, "the head's size")
     await this.followTo(ask, head)
-    return head
+    if (answer.cosigned.length === 0) {
+      return { head }
+    }
+    const cosigned = this.headIn(answer.cosigned)
+    require(this.isCosigned(cosigned) && cosigned.size <= head.size, 'enough cosignatures')
+    await this.followTo(ask, cosigned)
+    return { head, cosigned }
   }
 
   /** Takes entries from a peer until they reach a verified head; one call after the other. */
@@ -107,11 +115,12 @@ export class Log {
     switch (op) {
       case 'head': {
         parse(request, { op: isText })
-        return this.#newest(() => true)
-      }
-      case 'cosigned': {
-        parse(request, { op: isText })
-        return this.#newest((head) => this.isCosigned(head))
+        const head = this.#newest(() => true)
+        if (head === undefined) {
+          throw new Refused('No head is here yet.')
+        }
+        const cosigned = this.#newest((head) => this.isCosigned(head))
+        return encode({ checkpoint: head.note, cosigned: cosigned?.note ?? Buffer.of(), size: head.size })
       }
       case 'entries': {
         const { limit, size, start } = parse(request, { limit: isCount, op: isText, size: isCount, start: isCount })
@@ -125,15 +134,11 @@ export class Log {
         return encode({ proof: prove(this.#leaves.slice(0, size), old), root: root(this.#leaves.slice(0, old)) })
       }
     }
-    throw new Refused('This peer answers head, cosigned, entries and prefix.')
+    throw new Refused('This peer answers head, entries and prefix.')
   }
 
   #newest (isFit) {
-    const heads = [...this.#heads.values()].filter(isFit).sort((one, other) => other.size - one.size)
-    if (heads.length === 0) {
-      throw new Refused('No such head is here yet.')
-    }
-    return encode({ checkpoint: heads[0].note, size: heads[0].size })
+    return [...this.#heads.values()].filter(isFit).sort((one, other) => other.size - one.size)[0]
   }
 
   #requireRange (start, size) {
@@ -154,9 +159,9 @@ export class Log {
     this.#leaves.push(...entries.map(leafHash))
   }
 
-  async #askHead (ask, op) {
-    const answer = await ask(PROTOCOL, encode({ op }), 5_000)
-    return parse(answer, { checkpoint: isBytes, size: isCount })
+  async #askHead (ask) {
+    const answer = await ask(PROTOCOL, encode({ op: 'head' }), 5_000)
+    return parse(answer, { checkpoint: isBytes, cosigned: isBytes, size: isCount })
   }
 
   async #askEntries (ask, start, limit, size) {

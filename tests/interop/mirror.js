@@ -23,7 +23,7 @@ await run(async () => {
     const blobs = new Blobs()
     const digests = files.map((file) => hex(blobs.put(readFileSync(file))))
     await serve(node, '/gonode/log/1', (request) => log.answer(request))
-    await serve(node, '/gonode/blob/1', (request) => blobs.answer(request))
+    await serve(node, '/gonode/blob/1', (request) => blobs.answer(request), 1_024)
     console.log(JSON.stringify({ address: node.getMultiaddrs()[0].toString(), size: log.size, blobs: digests }))
     await untilInputEnds()
   } finally {
@@ -36,7 +36,6 @@ async function copyLog (node, ticket) {
   const ask = askerOf(connection)
   const log = new Log(ticket)
   await log.begin(ask)
-  await log.follow(ask, 'cosigned')
   await log.follow(ask)
   await connection.close()
   return log

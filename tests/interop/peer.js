@@ -12,7 +12,7 @@ import { yamux } from '@libp2p/yamux'
 import { multiaddr } from '@multiformats/multiaddr'
 import { createLibp2p } from 'libp2p'
 
-import { hex, NotBelieved } from './belief.js'
+import { hex, NotBelieved, Unreachable } from './belief.js'
 import { encode, isListOf, isText, parse } from './canonical.js'
 import { serve } from './wire.js'
 
@@ -36,17 +36,17 @@ export async function openPeer () {
   return peer
 }
 
-/** A connection to the first of `addresses` where the peer that it names answers. */
+/** A connection to the first of `addresses` where the peer that it names answers; throws Unreachable. */
 export async function connect (node, addresses) {
-  let last = new NotBelieved('a ticket with addresses')
+  const failures = []
   for (const address of addresses) {
     try {
       return await node.dial(multiaddr(address), { signal: AbortSignal.timeout(10_000) })
     } catch (error) {
-      last = error
+      failures.push(`${address} (${error.message})`)
     }
   }
-  throw last
+  throw new Unreachable(failures.join(', ') || 'the ticket has no address')
 }
 
 /** Calls `onNote` with each new note on the run's topic; one that it throws NotBelieved for is not passed on. */

@@ -5,7 +5,7 @@ So nothing is played or trained while the tests wait, and the processes go on as
 
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from node.disk.keyring import create_key
 from node.disk.store import Store
 from node.peering.transport import peer_id
 from protocol.ticket import Ticket
-from tests.e2e.process import Running, running
+from tests.e2e.process import running
 from tests.node.homes import make_home
 from tests.node.keys import secret
 from tests.verification.world import World
@@ -30,8 +30,8 @@ class ServedRun:
 
     world: World
     ticket: str
+    websocket_ticket: str
     coordinator: Home
-    process: Running
 
 
 @contextmanager
@@ -40,22 +40,28 @@ def served_run(folder: Path) -> Iterator[ServedRun]:
     world = World()
     world.register("ada")
     world.cycle()
-    address = f"/ip4/127.0.0.1/tcp/{free_port()}/p2p/{peer_id(secret(0).public)}"
-    ticket = Ticket(world.run, world.root.digest(), (address,))
+    plain, websocket = free_ports(2)
+    places = [f"/ip4/127.0.0.1/tcp/{plain}", f"/ip4/127.0.0.1/tcp/{websocket}/ws"]
+    tickets = [
+        Ticket(world.run, world.root.digest(), (f"{place}/p2p/{peer_id(secret(0).public)}",)) for place in places
+    ]
     coordinator = make_home(world, folder / "coordinator")
-    coordinator.store_ticket(ticket)
+    coordinator.store_ticket(tickets[0])
     BlobStore(coordinator.public).put(LONG)
     verifier = verifier_home(world, folder / "verifier")
     with (
-        running(folder / "coordinator-said", "coordinate", coordinator.directory, "--json") as process,
         running(
-            folder / "verifier-said", "verify", ticket.encode(), "--dir", verifier.directory,
+            folder / "coordinator-said", "coordinate", coordinator.directory, "--json",
+            "--listen", places[0], "--listen", places[1],
+        ) as process,
+        running(
+            folder / "verifier-said", "verify", tickets[0].encode(), "--dir", verifier.directory,
             "--listen", "/ip4/127.0.0.1/tcp/0", "--threads", 1, "--json",
         ) as witness,
     ):  # fmt: skip
         process.event("listening")
         witness.event("listening")
-        yield ServedRun(world, ticket.encode(), coordinator, process)
+        yield ServedRun(world, *(ticket.encode() for ticket in tickets), coordinator)
 
 
 def verifier_home(world: World, directory: Path) -> Home:
@@ -70,9 +76,10 @@ def verifier_home(world: World, directory: Path) -> Home:
     return home
 
 
-def free_port() -> int:
-    """A port of loopback where nobody listens now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
+def free_ports(count: int) -> list[int]:
+    """Ports of loopback where nobody listens now."""
+    with ExitStack() as stack:
+        found = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in found:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in found]

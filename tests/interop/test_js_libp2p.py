@@ -110,6 +110,18 @@ def test_it_hears_the_announced_heads(run: ServedRun, joined: Any) -> None:
         assert head["root_hash"] == root_at(run, head["size"])
 
 
+def test_it_joins_by_websocket(run: ServedRun) -> None:
+    done = program("client.js", run.websocket_ticket, "--heads", 1, "--within", 40, "--blob", blob_digest(LONG).hex())
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    (address,) = Ticket.parse(run.websocket_ticket).addresses
+    assert found["address"] == address
+    assert "/ws/" in address
+    assert found["release"]["number"] == 1
+    assert found["blobs"][0]["bytes"] == len(LONG)
+    assert len(found["heads"]) >= 1
+
+
 def test_it_believes_no_other_root(run: ServedRun) -> None:
     ticket = Ticket.parse(run.ticket)
     done = program("client.js", Ticket(ticket.run, bytes(32), ticket.addresses).encode())

@@ -84,7 +84,6 @@ function answering ({ request, answer }) {
 async function follow (log, ask) {
   await log.begin(ask)
   await log.follow(ask)
-  await log.follow(ask, 'cosigned')
 }
 
 function servedTicket () {
