@@ -41,13 +41,22 @@ class RoleOptions:
 
 
 @asynccontextmanager
-async def _member(options: RoleOptions, events: EventPrinter, secret: SecretKey) -> AsyncIterator[Member]:
+async def _member(
+    options: RoleOptions, events: EventPrinter, secret: SecretKey, coordinator_first: bool = False
+) -> AsyncIterator[Member]:
     from node.peering.libp2p.transport import open_libp2p
 
     ticket = read_ticket(options.ticket)
     options.home.store_ticket(ticket)
     async with open_member(
-        options.home, ticket, secret, open_libp2p, events, options.listen, await_log=False
+        options.home,
+        ticket,
+        secret,
+        open_libp2p,
+        events,
+        options.listen,
+        await_log=False,
+        coordinator_first=coordinator_first,
     ) as member:
         yield member
 
@@ -109,7 +118,7 @@ def run_verifier(options: RoleOptions) -> int:
     async def main() -> int:
         async with (
             open_engine(options.engine, events, options.home.fault) as engine,
-            _member(options, events, host) as member,
+            _member(options, events, host, coordinator_first=True) as member,
         ):
             options.home.fault.unlink(missing_ok=True)
             role = Verifier(member, secret, engine)

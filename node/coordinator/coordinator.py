@@ -10,6 +10,7 @@ from typing import Any
 import trio
 
 from node.coordinator.adjudicator import Adjudicator
+from node.coordinator.backlog import Backlog
 from node.coordinator.gatekeeper import Gatekeeper
 from node.coordinator.intake import Intake
 from node.coordinator.log_writer import LogWriter
@@ -55,6 +56,7 @@ class Coordinator:
         self._gatekeeper = Gatekeeper(member, secret, log)
         self._outbox = Outbox(member)
         self._player = GatePlayer(member, secret, engine, self._outbox)
+        self._backlog = Backlog(member, log)
         self._working = trio.CancelScope()
         self.doing = "starting"
 
@@ -79,6 +81,7 @@ class Coordinator:
     async def _pulse(self) -> None:
         """Once a second: decisions, a tick if nothing else came, a signed head, which is announced (again once cosigned)."""
         while True:
+            self._backlog.note()
             if self._adjudicator.decide():
                 self._member.wake()
             if self._log.idle_s >= self._member.state.manifest.admission.tick_s:
@@ -125,6 +128,7 @@ class Coordinator:
             "coordinator",
             self._secret.public,
             self._outbox,
+            self._backlog.queues,
             doing="draining" if self._working.cancel_called else self.doing,
             training=self._cycle.progress,
             faults=[fault.reason for fault in state.faults],

@@ -39,7 +39,10 @@ class OpenHead:
 
 
 class LogWriter:
-    """Appends entries, signs heads, gathers cosignatures and shares, publishes tiles."""
+    """Appends entries, signs heads, gathers cosignatures and shares, publishes tiles.
+
+    `on_cosigned(note)` is told of a head once, when enough witnesses cosigned it.
+    """
 
     def __init__(
         self, state: LogState, store: Store, secret: SecretKey, public: Path, now: Callable[[], float]
@@ -51,6 +54,7 @@ class LogWriter:
         self._dirty = True
         self._open: dict[int, OpenHead] = {}
         self.publisher = Publisher(state, store, public)
+        self.on_cosigned: Callable[[bytes], None] = lambda note: None
         self._last_append_s = now()
         newest = store.newest_head()
         self._newest = None if newest is None else newest.note
@@ -65,6 +69,12 @@ class LogWriter:
     def newest_note(self) -> bytes:
         """The newest signed head with the cosignatures it has; empty before the first."""
         return self._newest or b""
+
+    @property
+    def awaited_shares(self) -> tuple[int, int, float | None]:
+        """How many heads wait for shares, how many shares the oldest of them has, and since when it waits (in `now`)."""
+        oldest = min(self._open.values(), key=lambda opened: opened.signed_s, default=None)
+        return (0, 0, None) if oldest is None else (len(self._open), len(oldest.shares), oldest.signed_s)
 
     def append(self, envelope: Envelope) -> int:
         """Appends an entry and returns its index; raises LogFault or ProtocolError when it may not be logged."""
@@ -121,10 +131,13 @@ class LogWriter:
             raise BadProof("The share is not made under the witness's epoch in that tree.")
         opened.note = note
         opened.shares[witness] = share.encode()
-        if len(note.signatures) > self._state.root.witness_threshold:
+        cosignatures, enough = len(note.signatures) - 1, self._state.root.witness_threshold
+        if cosignatures >= enough:
             self.publisher.publish(note)
         self._keep(opened)
         self._save_shares()
+        if cosignatures == enough:
+            self.on_cosigned(note.encode())
         if len(opened.shares) == len(self._state.verifiers(self._state.size)):
             self._log_shares(opened)
 

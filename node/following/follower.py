@@ -1,64 +1,76 @@
-"""Follows the log: pulls what is new from any peer and believes only what the coordinator signed and the rules allow.
+"""Follows the log: acts on heads that are gossiped, asks now and then for those that gossip lost, pulls what is new.
 
-Spec: docs/spec/wire.md ("Log"). Entries are applied once a proof leads from the tree that they give to a
-signed head, so a lying peer is found at its first answer and the next one is asked. Every signed head seen is kept; two
-that contradict each other are written down as a `ForkProof`, and following ends. It ends as well at an entry that the
-state refuses.
+Spec: docs/spec/swarm.md ("Following"). A head certifies itself, so whoever tells of one is not asked for it; its entries are
+taken from any peer, the coordinator last (by verifiers first). Nothing depends on gossip. `heads` says what is believed,
+`puller` how entries get here.
 """
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Final
 
 import trio
 
-from node.disk.files import write_file
 from node.disk.store import Head, Store
-from node.following.fork import ForkProof
-from node.following.service import LOG_PROTOCOL, MAX_ENTRIES, LogService, Replica
-from node.peering.call import CallRefused, call
-from node.peering.transport import MAX_FRAME, Transport, TransportError, short
-from protocol import checkpoint, codec
-from protocol.checkpoint import Checkpoint, SignedNote
-from protocol.entries import Entry
-from protocol.envelope import Envelope
-from protocol.errors import BadProof, ParseError, ProtocolError, WrongSigner
-from protocol.merkle import leaf_hash, node_hash, verify_consistency
-from protocol.root import COORDINATOR
-from protocol.seeds import log_origin, run_id
-from verification.witness import WITNESS_PREFIX, verify_head
+from node.following.client import LogClient, ShownHeads
+from node.following.heads import Heads, LogForked, LogUnbelievable
+from node.following.puller import LogRefused, OnEntry, Puller, replay_log
+from node.following.service import LogService, Replica
+from node.peering.call import CallRefused
+from node.peering.transport import Transport, TransportError, short
+from protocol.errors import ProtocolError
 
 log = logging.getLogger("gonode.net")
 
-_HEAD_S: Final = 5.0
+POLL_S: Final = 10.0
+"""One peer is asked for its heads so often, give or take a quarter, while gossip brings heads."""
+
+SILENT_POLL_S: Final = 5.0
+"""The same once gossip brought no head for SILENCE_S."""
+
+SILENCE_S: Final = 20.0
+
+QUICK_S: Final = 0.5
+"""The first wait for a peer to show a head while the log has not begun or peers are new; it doubles up to POLL_S."""
+
+SPREAD_S: Final = 0.4
+"""The most that a node waits before it asks for the entries of a gossiped head, so that others have them by then."""
+
+AGAIN_S: Final = 0.3
+"""The first wait, give or take a quarter, after nobody gave the entries of a head; it doubles up to MOST_AGAIN_S."""
+
+MOST_AGAIN_S: Final = 3.0
+
+ASKED_AT_ONCE: Final = 4
+"""Peers besides the coordinator that are asked for one head's entries, and those asked for heads in one round."""
+
+_LOOK_S: Final = 0.5
+_LIVE_ENTRIES: Final = 512
+_LIVE_S: Final = 4.0
 _ENTRIES_S: Final = 20.0
-_APPLIED_AT_ONCE: Final = 64
-_ASKED_AT_ONCE: Final = 4
-_MOST_HEADS: Final = 1000
-_MOST_WAIT_S: Final = 10.0
+_MOST_HEARD: Final = 64
 
-OnEntry = Callable[[int, Entry], None]
-"""Told of each entry once it is applied and kept: (index, entry)."""
+Report = Callable[[bytes, str], None]
+"""Told of a peer that lied: (its key, why)."""
 
 
-class LogUnbelievable(Exception):
-    """The log cannot be followed any further; the message is one sentence."""
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A verified head whose entries are not here yet, and the peer that showed it; None when it was gossiped."""
 
-
-class LogForked(LogUnbelievable):
-    """The coordinator signed two heads that contradict each other; the proof is on disk."""
-
-
-class LogRefused(LogUnbelievable):
-    """The coordinator logged an entry that the rules do not allow."""
+    head: Head
+    shown_by: bytes | None
 
 
 class LogFollower:
     """Keeps `replica` and `store` in step with the run's log.
 
-    `peers()` gives the connected peers to ask, best first; `directory` is where fork proofs are kept. Entries below
-    `cosigned_size` are under a head that enough witnesses cosigned; `on_cosigned()` is told when it grows.
+    `peers()` gives the connected peers, `coordinators()` those of them that are the run's coordinator, which are asked
+    first or last; `directory` is where fork proofs are kept. Entries below `cosigned_size` are under a head that enough
+    witnesses cosigned; `on_cosigned()` is told when it grows, `report` of peers whose entries lead to no proof.
     """
 
     def __init__(
@@ -69,269 +81,248 @@ class LogFollower:
         peers: Callable[[], Sequence[bytes]],
         directory: Path,
         *,
-        poll_s: float = 1.0,
+        coordinators: Callable[[], Sequence[bytes]] = tuple,
+        coordinator_first: bool = False,
+        rng: Random | None = None,
         on_entry: OnEntry | None = None,
         on_cosigned: Callable[[], None] = lambda: None,
+        report: Report = lambda peer, reason: None,
     ) -> None:
-        self.newest: Head | None = store.newest_head(replica.size)
-        self._transport = transport
         self._replica = replica
-        self._store = store
         self._peers = peers
-        self._directory = directory
-        self._poll_s = poll_s
-        self._on_entry = on_entry
+        self._coordinators = coordinators
+        self._coordinator_first = coordinator_first
+        self._rng = rng or Random()
         self._on_cosigned = on_cosigned
-        self._hinted = trio.Event()
-        self.cosigned_size = self._stored_cosigned_size()
+        self._report = report
+        self._client = LogClient(transport)
+        self._heads = Heads(replica, store, directory)
+        self._puller = Puller(self._client, replica, store, self._heads, on_entry)
+        self._pulling = trio.Lock()
+        self._heard: list[Target] = []
+        self._heard_s = -SILENCE_S
+        self._targets: list[Target] = []
+        self._waiting: list[Head] = []
+        self._doubted: set[bytes] = set()
+        self._turns: list[bytes] = []
+        self._moved = trio.Event()
+
+    @property
+    def newest(self) -> Head | None:
+        """The largest head that the coordinator signed and whose entries are here."""
+        return self._heads.newest
+
+    @property
+    def cosigned_size(self) -> int:
+        """The size of the largest head whose entries are here and that enough witnesses cosigned; 0 without one."""
+        return self._heads.cosigned_size
 
     async def run(self) -> None:
         """Follows until cancelled; raises LogForked or LogRefused when the log is not to be believed any more."""
-        wait_s = self._poll_s
-        while True:
-            reached = await self.sync_once()
-            await self.cosigned()
-            wait_s = self._poll_s if reached else min(2 * wait_s, _MOST_WAIT_S)
-            with trio.move_on_after(wait_s):
-                await self._hinted.wait()
-            self._hinted = trio.Event()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._poll)
+            nursery.start_soon(self._follow)
 
     def hint(self, note: bytes) -> None:
-        """Looks for new entries soon if a gossiped note claims that there are some."""
-        try:
-            size = Checkpoint.parse(SignedNote.parse(note).text).size
-        except ProtocolError:
+        """Follows the head in a gossiped note soon, if the coordinator signed it and it is news."""
+        if self._replica.size < 2:
+            return  # nobody's signature can be checked yet; polls are quick until then
+        if not self._heads.is_news(note):
             return
-        if size > self._replica.size:
-            self._hinted.set()
+        try:
+            head = self._heads.verified(note)
+        except ProtocolError as error:
+            log.debug("a gossiped head does not hold: %s", error)
+            return
+        self._heard_s = trio.current_time()
+        self._hear(Target(head, None))
 
     async def sync_once(self) -> bool:
-        """Asks peers for their heads and pulls up to the newest; whether any peer gave a head that holds."""
-        asked = list(self._peers())[:_ASKED_AT_ONCE]
-        if self._replica.size < 2:
-            await self._begin(asked)
-        found: list[tuple[Head, bytes]] = []
-        if self._replica.size >= 2:
-            async with trio.open_nursery() as nursery:
-                for peer in asked:
-                    nursery.start_soon(self._ask_head, peer, found)
-        heads = sorted(found, key=lambda item: item[0].size, reverse=True)
-        for head, peer in heads:
-            if head is not self.newest:
-                await self._take(head, peer)
-        return bool(heads)
+        """Asks some peers at once for their heads and pulls up to the newest; whether any of them gave one that holds."""
+        return bool(await self._round())
 
     async def cosigned(self) -> Head | None:
-        """The newest head that enough witnesses cosigned, as far as peers show one, with its entries here; else None."""
-        for peer in list(self._peers())[:_ASKED_AT_ONCE]:
-            try:
-                note, _ = await self._head_of(peer, "cosigned")
-                found = verify_head(SignedNote.parse(note), self._replica.run, self._replica.root)
-            except (CallRefused, ProtocolError, TransportError) as error:
-                log.debug("no cosigned head from %s: %s", short(peer), error)
-                continue
-            await self._take(Head(found.size, found.root_hash, note), peer)
-            if self._replica.size >= found.size:
-                if found.size > self.cosigned_size:
-                    self.cosigned_size = found.size
-                    self._on_cosigned()
-                return Head(found.size, found.root_hash, note)
-        return None
+        """Asks some peers; the newest head here that enough witnesses cosigned, or None when no peer shows one."""
+        shown = await self._round()
+        return self._heads.cosigned if any(each.cosigned for each in shown) else None
 
-    def _stored_cosigned_size(self) -> int:
-        """The size of the newest stored head that enough witnesses cosigned; 0 without one."""
+    async def _round(self) -> list[ShownHeads]:
+        shown: list[ShownHeads] = []
+
+        async def ask(peer: bytes) -> None:
+            found = await self._ask(peer)
+            if found is not None:
+                shown.append(found)
+
+        peers = self._order(None)
         if self._replica.size < 2:
-            return 0
-        for head in self._store.heads_with(WITNESS_PREFIX.encode(), _MOST_HEADS, self._replica.size):
-            try:
-                verify_head(SignedNote.parse(head.note), self._replica.run, self._replica.root)
-            except ProtocolError:
-                continue
-            return head.size
-        return 0
+            for peer in peers:
+                await ask(peer)
+        else:
+            async with trio.open_nursery() as nursery:
+                for peer in peers:
+                    nursery.start_soon(ask, peer)
+        self._take_heard()
+        await self._pull_once(_ENTRIES_S)
+        return shown
 
     # ---- heads
 
-    async def _ask_head(self, peer: bytes, found: list[tuple[Head, bytes]]) -> None:
+    async def _poll(self) -> None:
+        """Asks a peer for its heads now and then, each in its turn; sooner when a peer is new or nobody showed any yet."""
+        known: set[bytes] = set()
+        quick_s, due_s = QUICK_S, trio.current_time()
+        while True:
+            peers = self._peers()
+            fresh = [peer for peer in peers if peer not in known]
+            known = set(peers)
+            if fresh:
+                self._turns = [*fresh, *self._turns]
+                quick_s, due_s = QUICK_S, trio.current_time()
+            if trio.current_time() >= due_s and peers:
+                shown = await self._ask(self._next_turn(known))
+                if shown is not None and self._replica.size >= 2:
+                    is_silent = trio.current_time() - self._heard_s >= SILENCE_S
+                    wait_s = SILENT_POLL_S if is_silent else POLL_S
+                else:
+                    wait_s, quick_s = quick_s, min(2 * quick_s, POLL_S)
+                due_s = trio.current_time() + self._jitter(wait_s)
+            await trio.sleep(min(_LOOK_S, max(0.0, due_s - trio.current_time())) if peers else _LOOK_S)
+
+    def _next_turn(self, connected: set[bytes]) -> bytes:
+        """The peer to be asked now: every connected one has a turn before one has a second."""
+        self._turns = [peer for peer in dict.fromkeys(self._turns) if peer in connected]
+        if not self._turns:
+            self._turns = sorted(connected)
+            self._rng.shuffle(self._turns)
+        return self._turns.pop(0)
+
+    async def _ask(self, peer: bytes) -> ShownHeads | None:
+        """Hears what a peer shows; None when it shows no head that holds. The log begins with the first that has one."""
         try:
-            note, _ = await self._head_of(peer)
-            known = self.newest
-            head = known if known is not None and note == known.note else self._verified(note)
+            shown = await self._client.heads(peer)
+            if self._replica.size < 2:
+                await self._begin(peer, shown.size)
+            notes = dict.fromkeys(note for note in (shown.note, shown.cosigned) if note)
+            heads = [self._heads.verified(note) for note in notes if self._heads.is_news(note)]
         except (CallRefused, ProtocolError, TransportError) as error:
             log.debug("no head from %s: %s", short(peer), error)
-        else:
-            found.append((head, peer))
+            return None
+        for head in heads:
+            self._hear(Target(head, peer))
+        return shown
 
-    async def _head_of(self, peer: bytes, op: str = "head") -> tuple[bytes, int]:
-        match await self._call(peer, {"op": op}, _HEAD_S):
-            case {"checkpoint": bytes(note), "size": int(size), **rest} if not rest:
-                return note, size
-        raise ParseError("The answer is not a log's head.")
-
-    def _verified(self, note: bytes) -> Head:
-        """The head in a note that a coordinator of the run signed; raises a ProtocolError."""
-        signed = SignedNote.parse(note)
-        claimed = Checkpoint.parse(signed.text)
-        origin = log_origin(self._replica.run)
-        for role in self._replica.root.roles:
-            if role.role == COORDINATOR and role.is_valid_at(max(claimed.size - 1, 0)):
-                try:
-                    head = checkpoint.verify(signed, role.key, origin)
-                except WrongSigner:
-                    continue
-                if head.origin != origin:
-                    raise ParseError(f"The checkpoint is of the log {head.origin[:80]!r}, not of this run's.")
-                return Head(head.size, head.root_hash, note)
-        raise WrongSigner("The checkpoint is not signed by the run's coordinator.")
-
-    async def _take(self, head: Head, peer: bytes) -> None:
-        """Compares a verified head with what is known, keeps it, and pulls its entries from `peer`."""
-        for known in self._store.heads(head.size, 2):
-            if known.size == head.size and known.root != head.root:
-                self._stop_forked(ForkProof(known.note, head.note, head.root, ()))
-        self._store.put_head(head)
-        if head.size > self._replica.size:
-            try:
-                await self._pull(head, peer)
-            except (CallRefused, ProtocolError, TransportError) as error:
-                log.info("could not follow the log with %s: %s", short(peer), error)
+    async def _begin(self, peer: bytes, size: int) -> None:
+        async with self._pulling:
+            if self._replica.size >= 2:
                 return
-        self._compare(head)
-        if self.newest is None or head.size >= self.newest.size:
-            self.newest = head
+            try:
+                await self._puller.begin(peer, size)
+            except ProtocolError as error:
+                self._lied(peer, error)
+                raise
 
-    def _compare(self, head: Head) -> None:
-        """Stops when a head of at most the replica's size is not one of its own tree."""
-        tree = self._replica.tree
-        if tree.root(head.size) == head.root:
-            return
-        for known in self._store.heads(head.size):
-            if known.size <= tree.size and tree.root(known.size) == known.root:
-                path = tree.consistency_proof(head.size, known.size)
-                self._stop_forked(ForkProof(head.note, known.note, tree.root(head.size), path))
+    def _hear(self, target: Target) -> None:
+        self._heard = [*self._heard, target][-_MOST_HEARD:]
+        self._moved.set()
 
-    def _stop_forked(self, proof: ForkProof) -> None:
-        older, newer = (Checkpoint.parse(SignedNote.parse(note).text).size for note in (proof.older, proof.newer))
-        path = self._directory / f"fork-{older}-{newer}.proof"
-        write_file(path, proof.encode())
-        raise LogForked(
-            f"The coordinator signed two logs that contradict each other, of sizes {older} and {newer}; "
-            f"the proof is kept in {path}."
-        )
+    def _take_heard(self) -> None:
+        """Keeps the heads that were heard, and compares them or has their entries pulled; raises LogForked."""
+        heard, self._heard = self._heard, []
+        for target in heard:
+            head = target.head
+            self._heads.keep(head)
+            if head.size <= self._replica.size:
+                self._settle([head])
+                continue
+            self._waiting = [*self._waiting, head][-_MOST_HEARD:]
+            # The largest one stays beside the newest: a bad coordinator may sign one whose entries nobody has.
+            others = [each for each in self._targets if each.head.size != head.size]
+            self._targets = [*sorted(others, key=lambda each: each.head.size)[-1:], target]
+
+    def _settle(self, heads: Sequence[Head]) -> None:
+        """Compares heads that the tree reaches; raises LogForked."""
+        before = self._heads.cosigned_size
+        for head in heads:
+            self._heads.settle(head)
+        if self._heads.cosigned_size > before:
+            self._on_cosigned()
 
     # ---- entries
 
-    async def _begin(self, peers: Sequence[bytes]) -> None:
-        """Takes the first two entries, root and manifest, which the run id certifies, from the first peer with them."""
-        for peer in peers:
-            try:
-                _, size = await self._head_of(peer)
-                entries, _ = await self._entries_of(peer, 0, 2, size)
-                if len(entries) < 2:
-                    continue
-                payloads = (Envelope.parse(entry).payload for entry in entries)
-                if run_id(*payloads) != self._replica.run:
-                    raise BadProof("The log's first entries are not those that make the run id.")
-                self._apply(entries[self._replica.size :])
-                return
-            except (CallRefused, ProtocolError, TransportError) as error:
-                log.info("no beginning of the log from %s: %s", short(peer), error)
+    async def _follow(self) -> None:
+        """Pulls what is heard of or shown, again and again while nobody has it."""
+        wait_s, live_s = AGAIN_S, _LIVE_S
+        while True:
+            if not (self._heard or self._targets):
+                await self._moved.wait()
+                if not self._coordinator_first and all(each.shown_by is None for each in self._heard):
+                    await trio.sleep(self._rng.uniform(0, SPREAD_S))
+            self._moved = trio.Event()
+            self._take_heard()
+            before = self._replica.size
+            is_done = await self._pull_once(live_s)
+            if is_done or self._replica.size > before:
+                wait_s, live_s = AGAIN_S, _LIVE_S
+            if not is_done:
+                with trio.move_on_after(self._jitter(wait_s)):
+                    await self._moved.wait()
+                wait_s, live_s = min(2 * wait_s, MOST_AGAIN_S), min(2 * live_s, _ENTRIES_S)
 
-    async def _pull(self, head: Head, peer: bytes) -> None:
-        while self._replica.size < head.size:
-            start = self._replica.size
-            entries, proof = await self._entries_of(peer, start, MAX_ENTRIES, head.size)
-            if not entries or start != self._replica.size:
-                raise ParseError("The answer holds no entries.")
-            root = self._root_with(entries)
-            try:
-                verify_consistency(start + len(entries), head.size, proof, root, head.root)
-            except BadProof:
-                await self._look_for_fork(head, peer)
-                raise
-            for first in range(0, len(entries), _APPLIED_AT_ONCE):
-                self._apply(entries[first : first + _APPLIED_AT_ONCE])
-                await trio.lowlevel.checkpoint()
+    async def _pull_once(self, live_s: float) -> bool:
+        """Asks for the entries of each target, peer after peer; whether nothing is left to be pulled.
 
-    def _apply(self, entries: Sequence[bytes]) -> None:
-        start = self._replica.size
-        applied: list[Entry] = []
+        A few entries have to come within `live_s`.
+        """
+        async with self._pulling:
+            failed: set[bytes] = set()
+            for target in sorted(self._targets, key=lambda each: -each.head.size):
+                for peer in self._order(target.shown_by):
+                    missing = target.head.size - self._replica.size
+                    if missing > 0 and peer not in failed:
+                        await self._pull(target.head, peer, live_s if missing <= _LIVE_ENTRIES else _ENTRIES_S)
+                        failed |= self._doubted & {peer}
+            size = self._replica.size
+            reached = [head for head in self._waiting if head.size <= size]
+            self._waiting = [head for head in self._waiting if head.size > size]
+            self._targets = [each for each in self._targets if each.head.size > size]
+            self._heads.settle_grown()
+            self._settle(reached)
+            return not self._targets
+
+    async def _pull(self, head: Head, peer: bytes, timeout_s: float) -> None:
         try:
-            for entry in entries:
-                applied.append(self._replica.apply(entry))
-        except ValueError as error:  # LogFault or ProtocolError
-            raise LogRefused(
-                f"The log holds an entry at {self._replica.size} that the rules refuse: {error}"
-            ) from error
-        finally:
-            self._store.append(entries[: len(applied)])
-            for index, record in enumerate(applied, start):
-                if self._on_entry is not None:
-                    self._on_entry(index, record)
+            await self._puller.pull(head, peer, timeout_s)
+        except CallRefused as error:
+            log.debug("no entries from %s: %s", short(peer), error)
+        except TransportError as error:
+            log.info("no entries from %s: %s", short(peer), error)
+            self._doubted.add(peer)
+        except ProtocolError as error:
+            self._lied(peer, error)
+        else:
+            self._doubted.discard(peer)
 
-    async def _entries_of(self, peer: bytes, start: int, limit: int, size: int) -> tuple[list[bytes], list[bytes]]:
-        request: dict[str, codec.Value] = {"limit": limit, "op": "entries", "size": size, "start": start}
-        match await self._call(peer, request, _ENTRIES_S):
-            case {"entries": list(entries), "proof": list(proof), **rest} if not rest:
-                if len(entries) <= limit:
-                    return _all_bytes(entries), _all_bytes(proof)
-        raise ParseError("The answer is not a run of log entries.")
+    def _lied(self, peer: bytes, error: ProtocolError) -> None:
+        log.info("the entries of %s lead to no proof: %s", short(peer), error)
+        self._doubted.add(peer)
+        self._report(peer, f"Its log entries lead to no proof: {error}")
 
-    def _root_with(self, entries: Sequence[bytes]) -> bytes:
-        """The root of the replica's tree with `entries` after it."""
-        tree = self._replica.tree
-        peaks: list[tuple[int, bytes]] = []
-        done = 0
-        for height in reversed(range(tree.size.bit_length())):
-            if tree.size >> height & 1:
-                peaks.append((height, tree.node(height, done >> height)))
-                done += 1 << height
-        for entry in entries:
-            height, node = 0, leaf_hash(entry)
-            while peaks and peaks[-1][0] == height:
-                node = node_hash(peaks.pop()[1], node)
-                height += 1
-            peaks.append((height, node))
-        root = peaks.pop()[1]
-        while peaks:
-            root = node_hash(peaks.pop()[1], root)
-        return root
+    def _order(self, first: bytes | None) -> list[bytes]:
+        """Whom to ask: who showed the head, a few in random order with the coordinator first or last, doubted ones."""
+        connected = list(self._peers())
+        self._doubted &= set(connected)
+        self._rng.shuffle(connected)
+        coordinators = set(self._coordinators())
+        connected.sort(key=lambda peer: peer in self._doubted)
+        others = [peer for peer in connected if peer not in coordinators][:ASKED_AT_ONCE]
+        named = [peer for peer in connected if peer in coordinators]
+        order = [*named, *others] if self._coordinator_first else [*others, *named]
+        order.sort(key=lambda peer: (peer != first, peer in self._doubted))
+        return [first, *order] if first in connected and first not in order else order
 
-    async def _look_for_fork(self, head: Head, peer: bytes) -> None:
-        """Asks whose entries lead to no proof what tree `head` grew from; stops when that contradicts a known head."""
-        known = self._store.newest_head(self._replica.size)
-        if known is None:
-            return
-        request: dict[str, codec.Value] = {"new": head.size, "old": known.size, "op": "prefix"}
-        match await self._call(peer, request, _HEAD_S):
-            case {"proof": list(items), "root": bytes(root), **rest} if not rest:
-                path = _all_bytes(items)
-                verify_consistency(known.size, head.size, path, root, head.root)
-                if root != known.root:
-                    self._stop_forked(ForkProof(known.note, head.note, root, tuple(path)))
-
-    async def _call(self, peer: bytes, request: codec.Value, timeout_s: float) -> codec.Value:
-        answer = await call(self._transport, peer, LOG_PROTOCOL, codec.encode(request), timeout_s=timeout_s)
-        return codec.decode(answer, MAX_FRAME)
-
-
-def replay_log(replica: Replica, store: Store) -> None:
-    """Applies the entries in the store that the replica does not have yet; raises LogRefused."""
-    for entry in store.iterate_log(replica.size):
-        try:
-            replica.apply(entry)
-        except ValueError as error:
-            raise LogRefused(
-                f"The stored log holds an entry at {replica.size} that the rules refuse: {error}"
-            ) from error
-
-
-def _all_bytes(items: Sequence[codec.Value]) -> list[bytes]:
-    """`items`, all of which must be bytes."""
-    found = [item for item in items if isinstance(item, bytes)]
-    if len(found) != len(items):
-        raise ParseError("The answer holds something other than bytes.")
-    return found
+    def _jitter(self, seconds: float) -> float:
+        return seconds * self._rng.uniform(0.75, 1.25)
 
 
 __all__ = ["LogFollower", "LogForked", "LogRefused", "LogService", "LogUnbelievable", "Replica", "replay_log"]

@@ -1,12 +1,15 @@
 """Serves the log to peers from this node's own copy: `/gonode/log/1`.
 
-Spec: docs/spec/wire.md ("Log"). Calls answer with the newest head; with the newest one that enough witnesses
-cosigned; with entries from an index on and the proof that the tree up to them is a prefix of a head's; the root that a
-smaller tree had. All are bounded.
+Spec: docs/spec/wire.md ("Log"). Calls answer with the newest head and the newest one that enough witnesses cosigned; with
+entries from an index on and the proof that the tree up to them is a prefix of a head's; the root that a smaller tree had.
+All are bounded, and calls for entries in number: in all, and for each peer, so that no few peers keep the others out.
 """
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final, Protocol
+
+import trio
 
 from node.disk.store import Store
 from node.peering.call import CallRefused, serve_calls
@@ -22,7 +25,18 @@ LOG_PROTOCOL: Final = "/gonode/log/1"
 MAX_ENTRIES: Final = 4096
 MAX_ENTRY_BYTES_TOGETHER: Final = 1 << 20
 
+ENTRIES_PER_S: Final = 40.0
+"""Calls for entries that are answered a second; ENTRIES_BURST of them at once."""
+
+ENTRIES_BURST: Final = 80.0
+
+PEER_ENTRIES_PER_S: Final = 4.0
+"""The same of one peer: a verifier needs one for each head."""
+
+PEER_ENTRIES_BURST: Final = 16.0
+
 _LOOK_AT: Final = 64
+_MOST_PEERS: Final = 1024
 
 
 class Replica(Protocol):
@@ -48,42 +62,65 @@ class Replica(Protocol):
         """Applies the next entry; raises LogFault or ProtocolError without change."""
 
 
+class Bucket:
+    """A token bucket on trio's clock: `burst` at once, `per_s` in the long run."""
+
+    def __init__(self, per_s: float, burst: float) -> None:
+        self._per_s = per_s
+        self._burst = burst
+        self._left = burst
+        self._since = trio.current_time()
+
+    def has_one(self) -> bool:
+        """Whether a token is there."""
+        now = trio.current_time()
+        self._left = min(self._burst, self._left + self._per_s * (now - self._since))
+        self._since = now
+        return self._left >= 1
+
+    def take(self) -> None:
+        """Takes the token that is there."""
+        self._left -= 1
+
+
 class LogService:
     """Answers from `replica` and `store`, which holds at least the entries that the replica has applied."""
 
     def __init__(self, transport: Transport, replica: Replica, store: Store) -> None:
         self._replica = replica
         self._store = store
+        self._budget = Bucket(ENTRIES_PER_S, ENTRIES_BURST)
+        self._shares: OrderedDict[bytes, Bucket] = OrderedDict()
         serve_calls(transport, LOG_PROTOCOL, self._answer, max_bytes=256)
 
     async def _answer(self, peer: bytes, request: bytes) -> bytes:
         match codec.decode(request, 256):
             case {"op": "head", **rest} if not rest:
                 return codec.encode(self._head())
-            case {"op": "cosigned", **rest} if not rest:
-                return codec.encode(self._cosigned())
             case {"op": "entries", "start": int(start), "limit": int(limit), "size": int(size), **rest} if (
                 not rest and not _has_flag(start, limit, size)
             ):
+                self._require(start, size)
+                self._spend(peer)
                 return codec.encode(self._entries(start, limit, size))
             case {"op": "prefix", "old": int(old), "new": int(new), **rest} if not rest and not _has_flag(old, new):
                 return codec.encode(self._prefix(old, new))
-        raise CallRefused("This is not a request for a log's head, cosigned head, entries or prefix.")
+        raise CallRefused("This is not a request for a log's head, entries or prefix.")
 
     def _head(self) -> dict[str, codec.Value]:
         head = self._store.newest_head(self._replica.size)
         if head is None:
             raise CallRefused("There is no signed head here yet.")
-        return {"checkpoint": head.note, "size": head.size}
+        return {"checkpoint": head.note, "cosigned": self._cosigned(), "size": head.size}
 
-    def _cosigned(self) -> dict[str, codec.Value]:
+    def _cosigned(self) -> bytes:
+        """The note of the newest head that enough witnesses cosigned; empty without one."""
         for head in self._store.heads_with(WITNESS_PREFIX.encode(), _LOOK_AT, self._replica.size):
             if len(SignedNote.parse(head.note).signatures) > self._replica.root.witness_threshold:
-                return {"checkpoint": head.note, "size": head.size}
-        raise CallRefused("No head that enough witnesses cosigned is here yet.")
+                return head.note
+        return b""
 
     def _entries(self, start: int, limit: int, size: int) -> dict[str, codec.Value]:
-        self._require(start, size)
         limit = min(max(limit, 0), MAX_ENTRIES, size - start)
         entries: Sequence[bytes] = self._store.entries(start, limit, MAX_ENTRY_BYTES_TOGETHER)
         proof = self._replica.tree.consistency_proof(start + len(entries), size)
@@ -93,6 +130,17 @@ class LogService:
         self._require(old, new)
         tree = self._replica.tree
         return {"proof": tree.consistency_proof(old, new), "root": tree.root(old)}
+
+    def _spend(self, peer: bytes) -> None:
+        """Counts a call for entries by `peer`; refuses it when there were too many."""
+        share = self._shares.pop(peer, None) or Bucket(PEER_ENTRIES_PER_S, PEER_ENTRIES_BURST)
+        self._shares[peer] = share
+        if len(self._shares) > _MOST_PEERS:
+            self._shares.popitem(last=False)
+        if not share.has_one() or not self._budget.has_one():
+            raise CallRefused("This node is busy: ask another one, or again later.")
+        share.take()
+        self._budget.take()
 
     def _require(self, start: int, size: int) -> None:
         if not 0 <= start <= size <= self._replica.size:

@@ -67,7 +67,8 @@ class Simulation:
         self.ledger = Ledger()
         self.nodes: dict[str, Node] = {}
         self._nursery = nursery
-        self._moved = trio.Event()
+        self._prefix = f"{folder}/"
+        self._homes: dict[str, Node] = {}
 
     # ---- founding
 
@@ -110,6 +111,7 @@ class Simulation:
     def _add(self, name: str, role: str, engine: Engine, node_host: str = " host") -> Node:
         home = Home(self.folder / name.replace(" ", "-") / "0")
         node = self.nodes[name] = Node(name, self.key(name), self.key(name + node_host), home, engine)
+        self._homes[node.word] = node
         create_key(home.key("host"), node.host)
         if role != "host":
             create_key(home.key(role), node.secret)
@@ -156,7 +158,8 @@ class Simulation:
         if self.network.node(node.host.public) is not None:
             self.network.kill(node.host.public)
         life.scope.cancel()
-        self.note()
+        if node.home.database.exists():
+            self.ledger.note(node)
 
     def kill_at_write(self, node: Node, writes: int) -> None:
         """Kills a node before the write that is `writes` writes away."""
@@ -270,7 +273,14 @@ class Simulation:
                 await role.run()
             return
         async with open_member(
-            home, self.ticket, node.host, open_transport, say, clock=clock, seed=seed.encode()
+            home,
+            self.ticket,
+            node.host,
+            open_transport,
+            say,
+            clock=clock,
+            seed=seed.encode(),
+            coordinator_first=not node.invite,
         ) as member:
             node.member = member
             runner: Verifier | Contributor
@@ -285,14 +295,14 @@ class Simulation:
 
     def before_write(self, path: Path) -> None:
         """Kills the node whose file this is, if its time has come."""
-        for node in self.nodes.values():
-            if node.is_alive and path.is_relative_to(node.home.directory):
-                life = node.life
-                life.writes += 1
-                if life.last_write is not None and life.writes >= life.last_write:
-                    self.kill(node)
-                    raise Killed
-                return
+        node = self._homes.get(str(path).removeprefix(self._prefix).partition("/")[0])
+        if node is None or not node.is_alive or not path.is_relative_to(node.home.directory):
+            return
+        life = node.life
+        life.writes += 1
+        if life.last_write is not None and life.writes >= life.last_write:
+            self.kill(node)
+            raise Killed
 
 
 @asynccontextmanager

@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 import trio
@@ -69,6 +71,7 @@ class Log:
     transport: MemoryTransport
     replica: Rules
     store: Store
+    service: LogService
 
     def extend(self, entries: Sequence[bytes]) -> None:
         for entry in entries:
@@ -81,9 +84,9 @@ class Log:
         self.store.put_head(signed)
         return signed
 
-    def follower(self, path: Path, *peers: "Log") -> LogFollower:
+    def follower(self, path: Path, *peers: "Log", **more: Any) -> LogFollower:
         keys = [peer.transport.key for peer in peers]
-        return LogFollower(self.transport, self.replica, self.store, lambda: keys, path)
+        return LogFollower(self.transport, self.replica, self.store, lambda: keys, path, rng=Random(1), **more)
 
 
 @asynccontextmanager
@@ -94,8 +97,8 @@ async def logs(path: Path, count: int) -> AsyncIterator[list[Log]]:
         for number in range(count):
             transport = await stack.enter_async_context(network.open(secret(number)))
             store = stack.enter_context(Store(path / str(number) / "node.db"))
-            made.append(Log(transport, Rules(), store))
-            LogService(transport, made[-1].replica, store)
+            replica = Rules()
+            made.append(Log(transport, replica, store, LogService(transport, replica, store)))
         for log in made:
             for peer in made:
                 if peer is not log:
@@ -156,8 +159,7 @@ async def test_the_newest_cosigned_head_is_found_below_newer_ones(
 async def test_run_pulls_what_a_hint_announces(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
     async with logs(tmp_path, 2) as (source, mine), trio.open_nursery() as nursery:
         send, seen = trio.open_memory_channel[int](10)
-        follower = mine.follower(tmp_path, source)
-        follower._on_entry = lambda index, entry: send.send_nowait(index)
+        follower = mine.follower(tmp_path, source, on_entry=lambda index, entry: send.send_nowait(index))
         nursery.start_soon(follower.run)
         source.extend(BEGINNING)
         source.sign()
@@ -189,11 +191,9 @@ async def test_another_run_does_not_begin(tmp_path: Path, autojump_clock: trio.t
 
 def changed(answer: Callable[[dict[str, codec.Value]], codec.Value], honest: Log) -> object:
     """A handler that changes an honest log's answers to `entries`."""
-    service = LogService.__new__(LogService)
-    service._replica, service._store = honest.replica, honest.store
 
     async def handle(peer: bytes, request: bytes) -> bytes:
-        value = codec.decode(await service._answer(peer, request), 1 << 22)
+        value = codec.decode(await honest.service._answer(peer, request), 1 << 22)
         assert isinstance(value, dict)
         return codec.encode(answer(value) if "entries" in value and honest.replica.size > 2 else value)
 

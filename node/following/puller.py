@@ -1,0 +1,159 @@
+"""Pulls the entries below a signed head from one peer, and finds out whose fault it is when they lead to no proof.
+
+Spec: docs/spec/swarm.md ("Following"). Entries are applied once a proof leads from the tree that they give to the head, so a
+lying peer is found at its first answer. Nothing is applied that the replica refuses; then following ends.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import trio
+
+from node.disk.store import Head, Store
+from node.following.client import ENTRIES_S, LogClient
+from node.following.fork import ForkProof
+from node.following.heads import Heads, LogUnbelievable
+from node.following.service import MAX_ENTRIES, Replica
+from node.peering.call import CallRefused
+from node.peering.transport import TransportError
+from protocol.entries import Entry
+from protocol.envelope import Envelope
+from protocol.errors import BadProof, ParseError, ProtocolError
+from protocol.merkle import leaf_hash, node_hash, verify_consistency
+from protocol.seeds import run_id
+
+_APPLIED_AT_ONCE: Final = 64
+
+OnEntry = Callable[[int, Entry], None]
+"""Told of each entry once it is applied and kept: (index, entry)."""
+
+
+class LogRefused(LogUnbelievable):
+    """The coordinator logged an entry that the rules do not allow."""
+
+
+class Puller:
+    """Grows `replica` and `store` by what peers give; one pull at a time."""
+
+    def __init__(
+        self, client: LogClient, replica: Replica, store: Store, heads: Heads, on_entry: OnEntry | None = None
+    ) -> None:
+        self._client = client
+        self._replica = replica
+        self._store = store
+        self._heads = heads
+        self._on_entry = on_entry
+
+    async def begin(self, peer: bytes, size: int) -> None:
+        """Takes the first two entries, root and manifest, which the run id certifies, from a peer with `size` entries.
+
+        Raises CallRefused, TransportError or ProtocolError.
+        """
+        entries, _ = await self._client.entries(peer, 0, 2, size)
+        if len(entries) < 2:
+            raise ParseError("The answer holds fewer than two entries.")
+        payloads = (Envelope.parse(entry).payload for entry in entries)
+        if run_id(*payloads) != self._replica.run:
+            raise BadProof("The log's first entries are not those that make the run id.")
+        self._apply(entries[self._replica.size :])
+
+    async def pull(self, head: Head, peer: bytes, timeout_s: float = ENTRIES_S) -> None:
+        """Pulls what is missing below a kept head; each call may take `timeout_s`.
+
+        Raises CallRefused when the peer will not or cannot, TransportError, ProtocolError when the peer lied; LogForked or
+        LogRefused when the coordinator did.
+        """
+        while self._replica.size < head.size:
+            try:
+                await self._pull_some(head, peer, timeout_s)
+            except BadProof:
+                await self._look_for_fork(head, peer)
+                if not await self._leads_to_own_head(head, peer, timeout_s):
+                    raise
+
+    async def _pull_some(self, head: Head, peer: bytes, timeout_s: float) -> None:
+        start = self._replica.size
+        entries, proof = await self._client.entries(peer, start, MAX_ENTRIES, head.size, timeout_s)
+        if not entries:
+            raise ParseError("The answer holds no entries.")
+        verify_consistency(start + len(entries), head.size, proof, self._root_with(entries), head.root)
+        for first in range(0, len(entries), _APPLIED_AT_ONCE):
+            self._apply(entries[first : first + _APPLIED_AT_ONCE])
+            await trio.lowlevel.checkpoint()
+
+    async def _look_for_fork(self, head: Head, peer: bytes) -> None:
+        """Asks whose entries lead to no proof what tree `head` grew from; stops when that contradicts a known head."""
+        known = self._heads.newest
+        if known is None:
+            return
+        try:
+            root, path = await self._client.prefix(peer, known.size, head.size)
+            verify_consistency(known.size, head.size, path, root, head.root)
+        except (CallRefused, ProtocolError, TransportError):
+            return  # its tree is another than the head's
+        if root != known.root:
+            self._heads.stop_forked(ForkProof(known.note, head.note, root, tuple(path)))
+
+    async def _leads_to_own_head(self, head: Head, peer: bytes, timeout_s: float) -> bool:
+        """Whether the peer's entries lead to the head that it shows itself, and the log has grown by them.
+
+        An honest peer has no proof for a head of a forked log: then its entries make the fork known, which raises LogForked
+        once they reach `head`.
+        """
+        try:
+            own = self._heads.verified((await self._client.heads(peer)).note)
+            if own.root == head.root or own.size <= self._replica.size:
+                return False
+            self._heads.keep(own)
+            await self._pull_some(own, peer, timeout_s)
+        except (CallRefused, ProtocolError, TransportError):
+            return False
+        self._heads.settle_grown()
+        return True
+
+    def _apply(self, entries: Sequence[bytes]) -> None:
+        start = self._replica.size
+        applied: list[Entry] = []
+        try:
+            for entry in entries:
+                applied.append(self._replica.apply(entry))
+        except ValueError as error:  # LogFault or ProtocolError
+            raise LogRefused(
+                f"The log holds an entry at {self._replica.size} that the rules refuse: {error}"
+            ) from error
+        finally:
+            self._store.append(entries[: len(applied)])
+            for index, record in enumerate(applied, start):
+                if self._on_entry is not None:
+                    self._on_entry(index, record)
+
+    def _root_with(self, entries: Sequence[bytes]) -> bytes:
+        """The root of the replica's tree with `entries` after it."""
+        tree = self._replica.tree
+        peaks: list[tuple[int, bytes]] = []
+        done = 0
+        for height in reversed(range(tree.size.bit_length())):
+            if tree.size >> height & 1:
+                peaks.append((height, tree.node(height, done >> height)))
+                done += 1 << height
+        for entry in entries:
+            height, node = 0, leaf_hash(entry)
+            while peaks and peaks[-1][0] == height:
+                node = node_hash(peaks.pop()[1], node)
+                height += 1
+            peaks.append((height, node))
+        root = peaks.pop()[1]
+        while peaks:
+            root = node_hash(peaks.pop()[1], root)
+        return root
+
+
+def replay_log(replica: Replica, store: Store) -> None:
+    """Applies the entries in the store that the replica does not have yet; raises LogRefused."""
+    for entry in store.iterate_log(replica.size):
+        try:
+            replica.apply(entry)
+        except ValueError as error:
+            raise LogRefused(
+                f"The stored log holds an entry at {replica.size} that the rules refuse: {error}"
+            ) from error
