@@ -24,11 +24,14 @@ from node.peering.transport import (
     STALL_S,
     Accepts,
     CannotListen,
+    Complain,
     Handler,
     Link,
     Listener,
+    Misdeed,
     OnError,
     PeerGone,
+    Refuse,
     Timeout,
     TooMuch,
     TransportError,
@@ -36,7 +39,9 @@ from node.peering.transport import (
     address_key,
     id_key,
     ignore,
+    overlook,
     peer_id,
+    refuse_nobody,
     short,
 )
 from node.peering.waits import Waits
@@ -69,9 +74,10 @@ _LENGTH_BYTES: Final = 4
 class Libp2pStream:
     """Frames over one libp2p stream (see `node.peering.transport.Stream`)."""
 
-    def __init__(self, stream: Any, peer: bytes) -> None:
+    def __init__(self, stream: Any, peer: bytes, complain: Complain = overlook) -> None:
         self.peer = peer
         self._stream = stream
+        self._complain = complain
 
     async def send(self, frame: bytes) -> None:
         if len(frame) > MAX_FRAME:
@@ -88,6 +94,7 @@ class Libp2pStream:
         with trio.move_on_after(STALL_S):
             length = int.from_bytes(await self._read(_LENGTH_BYTES), "big")
             if length > max_bytes:
+                self._complain(self.peer, Misdeed.TOO_LONG)
                 await self.reset()
                 raise TooMuch(f"Peer {short(self.peer)} sent a frame of {length} bytes, over {max_bytes}.")
             return await self._read(length)
@@ -140,11 +147,14 @@ class Libp2pTransport:
 
     host: Any
     pubsub: Any
+    quota: Quota
 
     def __init__(self, secret: SecretKey, nursery: trio.Nursery, counts: Counter[str]) -> None:
         self.key = secret.public
         self.waits = Waits()
         self.on_error: OnError = ignore
+        self.refuse: Refuse = refuse_nobody
+        self.complain: Complain = overlook
         self._nursery = nursery
         self._life = nursery
         self._faults = counts
@@ -197,6 +207,8 @@ class Libp2pTransport:
         key = address_key(address)
         if key == self.key:
             raise Unreachable(f"{address} is this node itself.")
+        if self.refuse(key):
+            raise Unreachable(f"Peer {short(key)} is refused.")
         try:
             place = Multiaddr(address)
             info_from_p2p_addr(place)
@@ -278,16 +290,16 @@ class Libp2pTransport:
                 if "limit exceeded" in str(error):
                     raise TooMuch(f"There are too many streams with peer {short(peer)} already.") from error
                 raise PeerGone(f"Peer {short(peer)} opened no stream for {protocol}: {error}.") from error
-            return Libp2pStream(stream, peer)
+            return Libp2pStream(stream, peer, self.complain)
         raise Timeout(f"Peer {short(peer)} opened no stream for {protocol} within {OPEN_S:g} s.")
 
     def serve(self, protocol: str, handler: Handler) -> None:
         async def run(raw: Any) -> None:
             key = _key_of(raw.muxed_conn.peer_id)
-            if key is None:
+            if key is None or self.refuse(key):
                 await raw.reset()
                 return
-            stream = Libp2pStream(raw, key)
+            stream = Libp2pStream(raw, key, self.complain)
             try:
                 await handler(stream)
             except Exception as error:
@@ -318,7 +330,9 @@ class Libp2pTransport:
 
         async def is_worth(_forwarder: Any, message: Any) -> bool:
             source = id_key(message.from_id)
-            if source is None or len(message.data) > MAX_PUBLICATION:
+            if source is None or len(message.data) > MAX_PUBLICATION or self.refuse(source):
+                return False
+            if source != self.key and not self.quota.takes_publication(peer_id(source)):
                 return False
             return accepts is None or accepts(source, message.data)
 
@@ -470,7 +484,10 @@ async def _live(
     from libp2p.tools.anyio_service import background_trio_service
 
     is_first = not hasattr(transport, "host")
-    host, pubsub, router = _build(secret, limits, counts)
+    transport.quota = Quota(
+        limits, counts, lambda key: transport.refuse(key), lambda key, misdeed: transport.complain(key, misdeed)
+    )
+    host, pubsub, router = _build(secret, limits, transport.quota)
     is_listening = False
     with trio.CancelScope() as life:
         try:
@@ -527,7 +544,7 @@ async def _until_one_ends(ending: trio.Event, services: Sequence[Any]) -> None:
             nursery.start_soon(wait, service.manager.wait_finished)
 
 
-def _build(secret: SecretKey, limits: Limits, counts: Counter[str]) -> tuple[Any, Any, Any]:
+def _build(secret: SecretKey, limits: Limits, quota: Any) -> tuple[Any, Any, Any]:
     """The host, the pubsub and the router, not running yet."""
     from libp2p import new_host
     from libp2p.crypto.ed25519 import create_new_key_pair
@@ -541,12 +558,12 @@ def _build(secret: SecretKey, limits: Limits, counts: Counter[str]) -> tuple[Any
     from libp2p.stream_muxer.yamux.yamux import PROTOCOL_ID as YAMUX
     from libp2p.transport.tcp.tcp import TCP
 
+    from node.peering.libp2p.gossip_quota import bound_gossip
     from node.peering.libp2p.websocket import WebSocketTransport
     from node.peering.libp2p.yamux import BoundedYamux
 
     keys = create_new_key_pair(secret.seed)
     noise = NoiseTransport(keys, noise_privkey=create_new_x25519_key_pair().private_key)
-    quota: Any = Quota(limits, counts)
     host: Any = new_host(
         key_pair=keys,
         muxer_opt={TProtocol(YAMUX): BoundedYamux},
@@ -576,6 +593,7 @@ def _build(secret: SecretKey, limits: Limits, counts: Counter[str]) -> tuple[Any
         px_peers_count=0,
     )
     pubsub = Pubsub(host, router, strict_signing=True, max_inbound_rpc_size=_MAX_RPC)
+    bound_gossip(pubsub, quota)
     # The library counts from the seconds of the clock: what a host publishes that is started again would be taken for what
     # it published before.
     pubsub.counter = int.from_bytes(os.urandom(7))

@@ -29,14 +29,36 @@ MAX_CONNECTION_BUFFER: Final = 48 << 20
 _MAX_DATA_FRAME: Final = MAX_FRAME + (64 << 10)
 """A whole message behind the lines that negotiate its protocol: js-libp2p sends as much at once as the window takes."""
 
-_WINDOW_POLL_S: Final = 0.01
+MAX_WINDOW: Final = 4 << 20
+"""What one stream may have on its way to this node, once its reader has kept up."""
+
+FRAME_BYTES: Final = 4 * 65_519 - yamux.HEADER_SIZE
+"""The most data in one frame that is sent: it fills four Noise messages."""
+
+_CLOSED_POLL_S: Final = 1.0
 
 
 class PatientStream(yamux.YamuxStream):
-    """A stream whose writer waits STALL_S for window, not 5 s."""
+    """A stream whose writer waits STALL_S for window, not 5 s, and goes on as soon as there is some."""
 
     grows = True
-    """Whether the receive window may grow, for speed, from 256 KiB up to 16 MiB."""
+    """Whether the receive window may grow, for speed, from 256 KiB up to MAX_WINDOW."""
+
+    def __init__(self, stream_id: int, conn: yamux.Yamux, is_initiator: bool) -> None:
+        self._window = 0
+        self._widened = trio.Event()
+        super().__init__(stream_id, conn, is_initiator)
+
+    @property
+    def send_window(self) -> int:
+        """How much the other side takes now."""
+        return self._window
+
+    @send_window.setter
+    def send_window(self, value: int) -> None:
+        self._window = value
+        if value > 0:
+            self._widened.set()
 
     async def write(self, data: bytes) -> None:
         """Writes all of `data`; raises MuxedStreamError when the stream is closed or no window comes."""
@@ -44,7 +66,7 @@ class PatientStream(yamux.YamuxStream):
         while view:
             if self.send_closed or self.closed:
                 raise MuxedStreamError("Stream is closed for sending")
-            size = min(self.send_window, yamux.MAX_MESSAGE_SIZE - yamux.HEADER_SIZE, len(view))
+            size = min(self.send_window, FRAME_BYTES, len(view))
             if size <= 0:
                 await self._wait_window()
                 continue
@@ -53,13 +75,30 @@ class PatientStream(yamux.YamuxStream):
             await self.conn._write_frame(header + view[:size])
             view = view[size:]
 
-    def _apply_autotune_epoch(self, buffered: int) -> int:
-        return super()._apply_autotune_epoch(buffered) if self.grows else 0
+    async def _auto_tune_and_send_window_update(self, *, bytes_read: int = 0) -> None:
+        """Gives the writer window again once half of it was read, and twice as much the next time.
+
+        The library tells of each read, however small.
+        """
+        self._pending_recv_release += bytes_read
+        if self._pending_recv_release < self.target_recv_window // 2:
+            return
+        increment = self._pending_recv_release
+        self._pending_recv_release = 0
+        if self.grows:
+            growth = min(self.target_recv_window, MAX_WINDOW - self.target_recv_window)
+            self.target_recv_window += growth
+            increment += growth
+        self.recv_window += increment
+        await self.send_window_update(increment)
 
     async def _wait_window(self) -> None:
         with trio.move_on_after(STALL_S):
-            while self.send_window <= 0 and not self.closed:
-                await trio.sleep(_WINDOW_POLL_S)
+            while self._window <= 0 and not self.closed:
+                if self._widened.is_set():
+                    self._widened = trio.Event()
+                with trio.move_on_after(_CLOSED_POLL_S):
+                    await self._widened.wait()
             return
         raise MuxedStreamError(f"No window for {STALL_S:g} s")
 
@@ -127,6 +166,9 @@ class BoundedYamux(yamux.Yamux):
             or sum(held) + length > MAX_CONNECTION_BUFFER
         ):
             log.warning("peer %s sent more than it may; its connection ends", short(_key(self)))
+            scope = getattr(self, "_resource_scope", None)  # a quota's Admission
+            if scope is not None:
+                scope.overrun()
             raise trio.TooSlowError("the peer overran its window")  # what makes the reading loop close the connection
         return await super()._read_data_body(length)
 
