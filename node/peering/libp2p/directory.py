@@ -202,11 +202,10 @@ class Directory:
                 try:
                     await self._transport.dial(address)
                 except TransportError:
-                    dials.failed(address)
                     continue
+                dials.worked(address)
                 dialed.add(candidate.key)
                 return
-            dials.failed(address)
         raise Unreachable(f"Peer {short(candidate.key)} is at no address that the directory may dial now.")
 
     async def _request(self, peer: bytes, request: KadMessage) -> KadMessage:

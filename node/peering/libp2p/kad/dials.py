@@ -2,8 +2,8 @@
 
 Spec: docs/spec/swarm.md ("Directory"). A liar who answers a look-up names any address of anybody. So look-ups of all
 kinds together dial DIALS at once and one more each DIAL_EVERY_S, one look-up dials DIALS_OF_LOOKUP and of what one peer
-told it DIALS_OF_TELLER, and a place that failed, or a group (`told.group_of`) with FAILURES_OF_GROUP of them, is left
-alone for REST_S. Nothing that a peer asks of this node makes it dial.
+told it DIALS_OF_TELLER. A place that was dialed in vain is left alone for REST_S, and so is a whole address group
+(`told.group_of`) with VAIN_OF_GROUP such places. Nothing that a peer asks of this node makes it dial.
 """
 
 from collections import Counter
@@ -17,9 +17,9 @@ DIALS: Final = 24
 DIAL_EVERY_S: Final = 5.0
 DIALS_OF_LOOKUP: Final = 12
 DIALS_OF_TELLER: Final = 4
-FAILURES_OF_GROUP: Final = 4
+VAIN_OF_GROUP: Final = 4
 REST_S: Final = 600.0
-_MAX_FAILURES: Final = 512
+_MAX_VAIN: Final = 512
 
 
 class DialBudget:
@@ -28,10 +28,10 @@ class DialBudget:
     def __init__(self) -> None:
         self._left = float(DIALS)
         self._counted_s = trio.current_time()
-        self._failures: dict[tuple[str, int], float] = {}
+        self._vain: dict[tuple[str, int], float] = {}
 
     def may_dial(self, address: str) -> bool:
-        """Whether `address` may be dialed now, which then counts; it has to lead to an IP address directly."""
+        """Whether `address`, which has to lead to an IP address directly, may be dialed; it then counts as in vain."""
         place = place_of(address)
         now = trio.current_time()
         self._left = min(self._left + (now - self._counted_s) / DIAL_EVERY_S, float(DIALS))
@@ -39,22 +39,20 @@ class DialBudget:
         if place is None or self._left < 1 or self._is_resting(place, now):
             return False
         self._left -= 1
+        self._vain[place] = now + REST_S
+        if len(self._vain) > _MAX_VAIN:
+            del self._vain[next(iter(self._vain))]
         return True
 
-    def failed(self, address: str) -> None:
-        """Notes that nobody, or somebody else, answered there."""
-        place = place_of(address)
-        if place is not None:
-            self._failures.pop(place, None)
-            self._failures[place] = trio.current_time() + REST_S
-            if len(self._failures) > _MAX_FAILURES:
-                del self._failures[next(iter(self._failures))]
+    def worked(self, address: str) -> None:
+        """Notes that the dial of `address` was not in vain."""
+        self._vain.pop(place_of(address) or ("", 0), None)
 
     def _is_resting(self, place: tuple[str, int], now: float) -> bool:
-        while self._failures and next(iter(self._failures.values())) <= now:
-            del self._failures[next(iter(self._failures))]
-        groups = Counter(group_of(host) for host, _ in self._failures)
-        return place in self._failures or groups[group_of(place[0])] >= FAILURES_OF_GROUP
+        while self._vain and next(iter(self._vain.values())) <= now:
+            del self._vain[next(iter(self._vain))]
+        groups = Counter(group_of(host) for host, _ in self._vain)
+        return place in self._vain or groups[group_of(place[0])] >= VAIN_OF_GROUP
 
 
 class LookupDials:
@@ -73,6 +71,6 @@ class LookupDials:
         self._tellers[teller] += 1
         return True
 
-    def failed(self, address: str) -> None:
-        """Notes that nobody, or somebody else, answered there."""
-        self._budget.failed(address)
+    def worked(self, address: str) -> None:
+        """Notes that the dial of `address` was not in vain."""
+        self._budget.worked(address)

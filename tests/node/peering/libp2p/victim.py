@@ -5,6 +5,7 @@ Prints its address; ends when its standard input does.
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 import trio
@@ -12,12 +13,14 @@ import trio
 from node.peering.call import serve_calls
 from node.peering.libp2p.quota import Limits
 from node.peering.libp2p.transport import open_libp2p
-from node.peering.transport import Stream
+from node.peering.transport import Misdeed, Stream
 from protocol.ed25519 import SecretKey
 
 ECHO, RAISE, IDLE, LATE, STATUS, END = (
     f"/gonode/{name}/1" for name in ("echo", "raise", "idle", "late", "status", "end")
 )
+FIND = "/gonode/find/1"
+RUN = b"the run of the victim".ljust(32)
 GOOD_TOPIC, BAD_TOPIC = "good", "bad"
 LATE_S = 6.0
 LATE_FRAMES = 12
@@ -27,6 +30,10 @@ async def main(limits: Limits) -> None:
     """Serves until the standard input ends."""
     heard: list[str] = []
     idle = 0
+    misdeeds: Counter[str] = Counter()
+
+    def complain(peer: bytes, misdeed: Misdeed) -> None:
+        misdeeds[misdeed.name] += 1
 
     async def echo(peer: bytes, request: bytes) -> bytes:
         return request
@@ -66,9 +73,13 @@ async def main(limits: Limits) -> None:
         tasks = trio.lowlevel.current_statistics().tasks_living
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         faults = dict(transport.faults())
+        kept = {"records": len(directory.records), "contacts": len(directory.contacts)}
         return json.dumps(
-            {"resident": pages * 4096, "faults": faults, "heard": heard, "idle": idle, "tasks": tasks}
+            {"resident": pages * 4096, "faults": faults, "heard": heard, "idle": idle, "tasks": tasks, **kept, **misdeeds}
         ).encode()
+
+    async def find(peer: bytes, request: bytes) -> bytes:
+        return json.dumps(await transport.find(request)).encode()
 
     async def hear(source: bytes, data: bytes) -> None:
         heard.append(data.decode())
@@ -77,8 +88,11 @@ async def main(limits: Limits) -> None:
         raise RuntimeError("a validator that fails")
 
     async with open_libp2p(SecretKey.generate(), limits=limits) as transport:
+        transport.complain = complain
         serve_calls(transport, ECHO, echo)
+        directory = transport.keep_directory(RUN)
         serve_calls(transport, STATUS, status)
+        serve_calls(transport, FIND, find)
         serve_calls(transport, END, end)
         transport.serve(RAISE, fail)
         transport.serve(IDLE, hold)

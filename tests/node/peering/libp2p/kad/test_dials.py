@@ -7,8 +7,8 @@ from node.peering.libp2p.kad.dials import (
     DIALS,
     DIALS_OF_LOOKUP,
     DIALS_OF_TELLER,
-    FAILURES_OF_GROUP,
     REST_S,
+    VAIN_OF_GROUP,
     DialBudget,
     LookupDials,
 )
@@ -24,9 +24,18 @@ def address(number: int, place: str = "ip4/9.{}.9.9/tcp/1") -> str:
     return f"/{place.format(number)}/p2p/{peer_id(TELLER)}"
 
 
+async def test_who_answers_is_dialed_again() -> None:
+    budget = DialBudget()
+    for _ in range(VAIN_OF_GROUP + 1):
+        assert budget.may_dial(address(1))
+        budget.worked(address(1))
+
+
 async def test_all_lookups_share_a_budget(mock_clock: MockClock) -> None:
     budget = DialBudget()
     assert sum(budget.may_dial(address(number)) for number in range(100)) == DIALS
+    for number in range(100):
+        budget.worked(address(number))
     mock_clock.jump(3 * DIAL_EVERY_S)
     assert sum(budget.may_dial(address(number)) for number in range(100)) == 3
 
@@ -46,10 +55,9 @@ async def test_only_ip_addresses_are_dialed() -> None:
 
 async def test_a_third_party_is_left_alone(mock_clock: MockClock) -> None:
     budget = DialBudget()
-    for number in range(1, 1 + FAILURES_OF_GROUP):
+    for number in range(1, 1 + VAIN_OF_GROUP):
         victim = address(number, "ip4/9.9.9.{0}/tcp/22{0}")
         assert budget.may_dial(victim)
-        budget.failed(victim)
         assert not budget.may_dial(victim)
     assert not budget.may_dial(address(200, "ip4/9.9.9.{}/tcp/80"))
     assert budget.may_dial(address(1))

@@ -1,0 +1,101 @@
+"""Nodes of one run, in processes of their own, find each other by multicast."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from node.peering.libp2p.lan_message import answer, question
+from node.peering.libp2p.mdns import GROUP, NEW_PEERS, PORT, lan_interfaces
+from node.peering.transport import peer_id
+
+RUN, OTHER_RUN = os.urandom(32), os.urandom(32)
+
+
+class LanNode:
+    """One process; what it heard is read when it has ended."""
+
+    def __init__(self, run: bytes) -> None:
+        root = Path(__file__).parents[4]
+        self.process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("lan_node.py")), run.hex()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(root)},
+        )
+        assert self.process.stdout is not None
+        self.address = self.process.stdout.readline().strip()
+
+    def end(self) -> list[str]:
+        """Ends the process, cleanly; the addresses that it heard."""
+        rest, _ = self.process.communicate(timeout=15)
+        assert self.process.returncode == 0
+        *heard, pages = rest.splitlines()
+        assert int(pages.removeprefix("pages ")) * 4096 < 150 << 20
+        return heard
+
+
+@contextmanager
+def lan() -> Iterator[tuple[socket.socket, str]]:
+    """A socket on the group and the address of its network; skips the test where multicast does not come back."""
+    interfaces = lan_interfaces()
+    if not interfaces:
+        pytest.skip("this machine has no network but loopback")
+    host = interfaces[0].ip
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
+            sock.setsockopt(socket.SOL_SOCKET, option, 1)
+        try:
+            sock.bind(("", PORT))
+            sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(GROUP) + host.packed)
+            sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, host.packed)
+            sock.settimeout(1)
+            probe = os.urandom(20)
+            sock.sendto(probe, (GROUP, PORT))
+            while sock.recv(10_000) != probe:
+                pass
+        except OSError as error:
+            pytest.skip(f"multicast does not work on this machine: {error}")
+        yield sock, str(host)
+
+
+def test_nodes_of_a_run_find_each_other() -> None:
+    with lan():
+        one, stranger = LanNode(RUN), LanNode(OTHER_RUN)
+        two = LanNode(RUN)
+        time.sleep(3)
+        assert one.end() == [two.address]
+        assert two.end() == [one.address]
+        assert stranger.end() == []
+
+
+def test_a_flood_of_answers() -> None:
+    with lan() as (sock, host):
+        node = LanNode(RUN)
+        for number in range(3000):
+            liar = f"/ip4/{host}/tcp/{number + 1}/p2p/{peer_id(os.urandom(32))}"
+            sock.sendto(answer(RUN, "liar", [liar]), (GROUP, PORT))
+            sock.sendto(question(RUN), (GROUP, PORT))
+            sock.sendto(os.urandom(100), (GROUP, PORT))
+        time.sleep(1)
+        answers = _answers(sock, node.address)
+        assert 1 <= len(node.end()) <= NEW_PEERS
+        assert answers <= 5
+
+
+def _answers(sock: socket.socket, address: str) -> int:
+    """How many of the packets that wait at `sock` name `address`."""
+    count = 0
+    sock.settimeout(0.3)
+    try:
+        while True:
+            count += address.encode() in sock.recv(10_000)
+    except TimeoutError:
+        return count
