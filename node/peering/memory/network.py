@@ -37,6 +37,7 @@ class MemoryNetwork:
         self._seed = seed
         self._nodes: dict[bytes, MemoryTransport] = {}
         self._groups: tuple[frozenset[bytes], ...] = ()
+        self._hidden: set[bytes] = set()
         self._draws: dict[tuple[bytes, bytes], Random] = {}
         self._moved = trio.Event()
         self._up_bytes_s: dict[bytes, float] = {}
@@ -81,6 +82,14 @@ class MemoryNetwork:
     def heal(self) -> None:
         """Ends the partition; what waited arrives."""
         self.partition()
+
+    def hide(self, key: bytes) -> None:
+        """Lets nobody dial a node but through a relay, as behind a NAT."""
+        self._hidden.add(key)
+
+    def is_hidden(self, key: bytes) -> bool:
+        """Whether a node can only be reached through a relay."""
+        return key in self._hidden
 
     def reaches(self, a: bytes, b: bytes) -> bool:
         """Whether frames pass between two nodes now."""

@@ -17,6 +17,7 @@ from node.peering.transport import (
     MAX_FOUND,
     MAX_PUBLICATION,
     OPEN_S,
+    RESERVED_S,
     Accepts,
     Complain,
     Handler,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("gonode.net")
 
+CIRCUIT: Final = "/p2p-circuit"
 MAX_STREAMS_PER_PEER: Final = 64
 _PENDING_PUBLICATIONS: Final = 256
 
@@ -64,9 +66,16 @@ class MemoryTransport:
         self._streams: dict[bytes, list[MemoryStream]] = {}
         self._links: dict[bytes, Link] = {}
         self._faults: Counter[str] = Counter()
+        self._is_relay = False
+        self._relays: dict[bytes, float] = {}
+        self._dialers: set[bytes] = set()
 
     def addresses(self) -> tuple[str, ...]:
-        return (f"/memory/1/p2p/{peer_id(self.key)}",)
+        own = f"/p2p/{peer_id(self.key)}"
+        relays = [
+            f"/memory/1/p2p/{peer_id(relay)}{CIRCUIT}{own}" for relay in sorted(self._relays) if self.has_place(relay)
+        ]
+        return f"/memory/1{own}", *relays
 
     def peers(self) -> tuple[bytes, ...]:
         return tuple(sorted(self._streams))
@@ -80,16 +89,22 @@ class MemoryTransport:
     async def dial(self, address: str) -> bytes:
         key = address_key(address)
         network = self._network
+        relay_address, is_relayed, _ = address.partition(f"{CIRCUIT}/")
         with trio.move_on_after(DIAL_S):
+            relay = await self.dial(relay_address) if is_relayed else None
             await network.wait_reach(self.key, key)
             await trio.sleep(network.delay(self.key, key) + network.delay(key, self.key))
             other = network.node(key)
             if other is None or key == self.key:
                 raise Unreachable(f"Nobody answers at {address}.")
+            if network.is_hidden(key) if relay is None else not other.has_place(relay):
+                raise Unreachable(f"Nobody can be reached at {address}.")
             if self.refuse(key) or other.refuse(self.key):
                 raise Unreachable(f"The connection with peer {short(key)} was refused.")
             self._connect(key, address)
             other._connect(self.key, None)
+            if relay is None:
+                other._dialers.add(self.key)
             return key
         raise Unreachable(f"Nobody answered at {address} within {DIAL_S:g} s.")
 
@@ -121,6 +136,23 @@ class MemoryTransport:
             other._nursery.start_soon(other._run_handler, handler, far, protocol)
             return stream
         raise Timeout(f"Peer {short(peer)} opened no stream for {protocol} within {OPEN_S:g} s.")
+
+    def is_dialed(self) -> bool:
+        return any(peer in self._dialers for peer in self._streams)
+
+    def serve_relay(self) -> None:
+        self._is_relay = True
+
+    async def reserve(self, relay: bytes) -> None:
+        await trio.sleep(self._network.delay(self.key, relay) + self._network.delay(relay, self.key))
+        other = self._network.node(relay)
+        if relay not in self._streams or other is None or not other._is_relay:
+            raise Unreachable(f"Peer {short(relay)} does not relay.")
+        self._relays[relay] = trio.current_time() + RESERVED_S
+
+    def has_place(self, relay: bytes) -> bool:
+        """Whether a relay has a place for this node now."""
+        return relay in self._streams and self._relays.get(relay, 0.0) > trio.current_time()
 
     def serve(self, protocol: str, handler: Handler) -> None:
         self._handlers[protocol] = handler
