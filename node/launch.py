@@ -47,10 +47,12 @@ async def open_member(
     seed: bytes | None = None,
     await_log: bool = True,
     coordinator_first: bool = False,
+    lan: bool = False,
 ) -> AsyncIterator[Member]:
     """A member that follows the log from its peers; with `await_log` it is given once it has root and manifest.
 
-    With `coordinator_first`, as verifiers do, it asks the coordinator for entries before others.
+    With `coordinator_first`, as verifiers do, it asks the coordinator for entries before others. With `lan` it finds, and is
+    found by, the run's nodes on the LAN.
     """
     rng = Random(seed or os.urandom(16))
     with locked(home.directory), Store(home.database) as store:
@@ -90,7 +92,11 @@ async def open_member(
             nursery.start_soon(services.keep, "links", links.run)
             nursery.start_soon(services.keep, "gossip", gossip.run)
             nursery.start_soon(services.keep, "following", follower.run)
-            nursery.start_soon(services.keep, "mirrors", partial(reach.seek, table.learn))
+            nursery.start_soon(services.keep, "mirrors", partial(reach.seek, links.seek))
+            if lan:
+                from node.peering.libp2p.mdns import Lan
+
+                nursery.start_soon(services.keep, "lan", Lan(transport, ticket.run, table.learn).run)
             addresses = transport.addresses()
             events("listening", f"Listening at {', '.join(addresses)}.", address=addresses[0] if addresses else "")
             if state.size < 2:

@@ -64,6 +64,7 @@ class Outbox:
         self._emptied = trio.Event()
         self._offers: dict[int, _Offer] = {}
         self._failure = ""
+        self._is_said = False
         self.waiting_since: float | None = None
         self.lost = 0
 
@@ -101,11 +102,15 @@ class Outbox:
             try:
                 await self._send_all()
             except TransportError as error:
-                self._wait_for(error)
+                self._failure = str(error)
+                if self.waiting_since is None:
+                    self.waiting_since = trio.current_time()
                 await self._offer_all()
-                await self._until_next()
+                if len(self):
+                    self._say()
+                    await self._until_next()
                 continue
-            self.waiting_since, self._failure = None, ""
+            self.waiting_since, self._failure, self._is_said = None, "", False
             self._offers.clear()
             self._emptied.set()
             await self._added.wait()
@@ -182,16 +187,13 @@ class Outbox:
             return True
         return any(offer.again_s <= now or self._shows(offer) for offer in self._offers.values())
 
-    def _wait_for(self, error: TransportError) -> None:
-        """Notes why items wait, and says it once."""
-        self._failure = str(error)
-        if self.waiting_since is None:
-            self.waiting_since = trio.current_time()
-            next_s = self._member.reach.backoff.next_try_in_s
-            self._member.events(
-                "waiting",
-                f"{error} {counted(len(self), 'item waits', 'items wait')} on disk. Next try in {max(1, next_s):.0f} s.",
-            )
+    def _say(self) -> None:
+        """Says once why items wait."""
+        if not self._is_said:
+            self._is_said = True
+            count = counted(len(self), "item waits", "items wait")
+            next_s = max(1, self._member.reach.backoff.next_try_in_s)
+            self._member.events("waiting", f"{self.waiting_for} {count} on disk. Next try in {next_s:.0f} s.")
 
     def _end(self, item: OutboxItem, answer: Posted | CallRefused | None) -> None:
         """An item was logged, refused, or (None) dropped because its blob is lost."""

@@ -76,6 +76,7 @@ class RemoteReach:
         self._rng = rng
         self._first = tuple(address_key(address) for address in ticket.addresses)
         self._takers: set[bytes] = set()
+        self._said: set[bytes] = set()
         self.backoff = Backoff(lambda: bool(self.coordinators()), rng)
         self._not_before: dict[bytes, float] = {}
 
@@ -90,19 +91,23 @@ class RemoteReach:
         return first + tuple(key for key in self._transport.peers() if key not in first)
 
     def mirrors(self) -> tuple[bytes, ...]:
-        """Connected peers, not the ticket's, that may take posts: those that did first, none that is left alone now."""
+        """Connected peers, not the ticket's, that may take posts: those that did first, none that is left alone now.
+
+        Else in any order, so that who only says that it keeps posts is not all that an item ever meets.
+        """
         now = trio.current_time()
         self._not_before = {key: at for key, at in self._not_before.items() if at > now}
         connected = self._transport.peers()
         self._takers.intersection_update(connected)
         others = [key for key in connected if key not in self._first and key not in self._not_before]
+        self._rng.shuffle(others)
         return tuple(sorted(others, key=lambda key: key not in self._takers))
 
     @property
     def takes_posts(self) -> bool:
         """Whether a linked peer takes posts: the coordinator, or one that did or is said to do so."""
         connected = self._transport.peers()
-        return bool(self.coordinators()) or any(key in connected for key in self._takers)
+        return bool(self.coordinators()) or any(key in connected for key in self._takers | self._said)
 
     async def post(self, post: Post, verify: Verify) -> Posted:
         """Hands a post to the coordinator; raises CallRefused or TransportError."""
@@ -167,10 +172,10 @@ class RemoteReach:
                     failure = error
             raise failure
 
-    async def seek(self, learn: Callable[[Iterable[str]], None]) -> None:
+    async def seek(self, dial_soon: Callable[[Iterable[str]], None]) -> None:
         """Looks in the directory for verifiers that take posts while no linked peer does, until cancelled.
 
-        `learn` is given the addresses; a few are dialed, for all links may be with peers that take none.
+        `dial_soon` is given a few addresses, for all links may be with peers that take none.
         """
         wait_s = _SEEK_S
         while True:
@@ -182,15 +187,21 @@ class RemoteReach:
                 found = await self._transport.find(mirror_key(self._run))
             except TransportError:
                 found = ()
-            learn(found)
-            for address in found[:_DIALED_AT_MOST]:
-                try:
-                    self._takers.add(await self._transport.dial(address))
-                except TransportError:
-                    continue
+            chosen = self._rng.sample(found, min(len(found), _DIALED_AT_MOST))
+            self._said = {key for key in map(_key_of, chosen) if key is not None}
+            dial_soon(chosen)
             wait_s = min(_SEEK_MOST_S, 2 * wait_s)
 
     def _leave_alone(self, peer: bytes, seconds: float) -> None:
         """Does not offer posts to a peer for a while."""
         self._takers.discard(peer)
+        self._said.discard(peer)
         self._not_before[peer] = trio.current_time() + seconds
+
+
+def _key_of(address: str) -> bytes | None:
+    """The key in an address that somebody told; None where it has none."""
+    try:
+        return address_key(address)
+    except TransportError:
+        return None
