@@ -21,6 +21,7 @@ MAX_PATH_BYTES = 103
 
 WAITING = 128
 ANSWER_WITHIN_S = 10
+ACCEPT_AGAIN_S = 0.2
 
 
 class ControlError(Exception):
@@ -35,7 +36,11 @@ async def serve_control(path: Path, commands: dict[str, Command]) -> None:
     try:
         async with trio.open_nursery() as nursery:
             while True:
-                connection, _ = await listener.accept()
+                try:
+                    connection, _ = await listener.accept()
+                except OSError:  # a caller that is gone already, or no file number is free
+                    await trio.sleep(ACCEPT_AGAIN_S)
+                    continue
                 nursery.start_soon(_answer, trio.SocketStream(connection), commands)
     finally:
         listener.close()
@@ -66,10 +71,18 @@ async def _answer(stream: trio.SocketStream, commands: dict[str, Command]) -> No
                         return
                     line += part
                 command = commands.get(line.decode("utf-8", "replace").strip())
-                answer = await command() if command else {"error": "This node does not know that command."}
+                answer = await _run(command) if command else {"error": "This node does not know that command."}
                 await stream.send_all(json.dumps(answer).encode() + b"\n")
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return
+
+
+async def _run(command: Command) -> dict[str, Any]:
+    """What a command answers; one that fails is an answer too, and no end of the node."""
+    try:
+        return await command()
+    except Exception as error:
+        return {"error": f"The node cannot answer: {error or type(error).__name__}"}
 
 
 def _check_length(path: Path) -> None:
@@ -90,4 +103,6 @@ def ask(path: Path, command: str) -> dict[str, Any]:
         raise ControlError(f"No running node answers in {path.parent}.") from None
     if not isinstance(answer, dict):
         raise ControlError(f"The node in {path.parent} gave no answer.")
+    if isinstance(answer.get("error"), str):
+        raise ControlError(answer["error"])
     return answer

@@ -1,6 +1,7 @@
-"""What `gonode status` says of a running node: who it is, how far, and what each queue waits for since when.
+"""What `gonode status` says of a running node: who it is, how far, and what it waits for from whom since when.
 
-Spec: `docs/commands.md` ("status").
+Spec: `docs/commands.md` ("gonode status"). Ages are measured on trio's clock and shown by the wall clock as it is now, so a
+clock that was set tells no lie about how long something waits.
 """
 
 from collections.abc import Sequence
@@ -22,14 +23,12 @@ def status_of(
         "release": state.release.name if state.size >= 2 else None,
         "log_size": state.size,
         "peers": len(member.transport.peers()),
+        "links": links_of(member),
+        "services": member.services.status(),
+        "contained": sum(member.transport.faults().values()),
         "queues": [
-            {
-                "name": kind,
-                "length": member.store.waiting_count(kind),
-                "waiting_for": outbox.waiting_for or None,
-                "since_unix_s": None if outbox.waiting_since is None else int(outbox.waiting_since),
-            }
-            for kind in KINDS
+            queue_of(member, kind, length, outbox.waiting_for if length else None, outbox.waiting_since)
+            for kind, length in ((kind, member.store.waiting_count(kind)) for kind in KINDS)
         ]
         + list(queues),
         "games": tally.games,
@@ -40,3 +39,32 @@ def status_of(
         "rejected": tally.rejected,
         **more,
     }
+
+
+def queue_of(member: Member, name: str, length: int, waiting_for: str | None, since_s: float | None) -> dict[str, Any]:
+    """One queue; `since_s` is on trio's clock, and counts only where something is waited for."""
+    return {
+        "name": name,
+        "length": length,
+        "waiting_for": waiting_for or None,
+        "since_unix_s": member.unix_s(since_s) if waiting_for else None,
+    }
+
+
+def links_of(member: Member) -> list[dict[str, Any]]:
+    """The connections: who dialed, since when, and what is awaited longest from that peer."""
+    found = []
+    for link in member.transport.links():
+        wait = member.transport.waits.oldest(link.peer)
+        found.append(
+            {
+                "peer": link.peer.hex(),
+                "address": link.address,
+                "direction": "in" if link.address is None else "out",
+                "since_unix_s": member.unix_s(link.since_s),
+                "waiting_for": None if wait is None else wait.what,
+                "waiting_since_unix_s": None if wait is None else member.unix_s(wait.since_s),
+                "score": None if member.links is None else member.links.table.score(link.peer),
+            }
+        )
+    return found

@@ -1,6 +1,7 @@
 """`gonode status`, `stop` and `drain`: talk to the node that runs in a directory."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +77,18 @@ def _lines(answer: dict[str, Any]) -> list[str]:
     for name, value in answer.items():
         if name == "queues":
             for queue in value:
-                waits = f", waiting for: {queue['waiting_for']}" if queue["waiting_for"] else ""
-                lines.append(f"queue {queue['name']}: {queue['length']}{waits}")
+                waits = f", waiting {_since(queue['since_unix_s'])}for: {queue['waiting_for']}"
+                lines.append(f"queue {queue['name']}: {queue['length']}{waits if queue['waiting_for'] else ''}")
+        elif name == "links":
+            lines += [_link(link) for link in value]
+        elif name == "services":
+            restarts = sum(service["restarts"] for service in value)
+            lines.append(f"services: {len(value)}, restarts {restarts}")
+            lines += [
+                f"service {service['name']}: restarts {service['restarts']}, the last one after: {service['last_failure']}"
+                for service in value
+                if service["restarts"]
+            ]
         elif name == "engine":
             lines.append(
                 f"engine: {value['device']} ({value['kernel']}), threads {value['threads']}, games {value['games']}, "
@@ -88,3 +99,14 @@ def _lines(answer: dict[str, Any]) -> list[str]:
         elif not isinstance(value, dict):
             lines.append(f"{name}: {'-' if value is None else value}")
     return lines
+
+
+def _link(link: dict[str, Any]) -> str:
+    """One connection: the peer, who dialed, and what is awaited."""
+    way = "it dialed" if link["address"] is None else link["address"].rpartition("/p2p/")[0]
+    waits = f", waiting {_since(link['waiting_since_unix_s'])}for: {link['waiting_for']}"
+    return f"link {link['peer'][:8]}: {_since(link['since_unix_s'])}({way}){waits if link['waiting_for'] else ''}"
+
+
+def _since(unix_s: int | None) -> str:
+    return "" if unix_s is None else f"since {time.strftime('%Y-%m-%d %H:%M:%SZ', time.gmtime(unix_s))} "

@@ -20,6 +20,7 @@ from node.member import Member
 from node.networks import NetworkFault
 from node.outbox import BATCH, Outbox
 from node.peering.transport import TransportError
+from node.status import queue_of
 from protocol.admission import REJECTED
 from protocol.batch import batch_root, encode_batch, parse_batch
 from protocol.compress import compress
@@ -71,20 +72,19 @@ class Contributor:
         self.games = 0
         self.plies = 0
         self.paused_since: float | None = None
-        self._since = int(member.clock())
+        self._began = trio.current_time()
 
     @property
     def queues(self) -> list[dict[str, Any]]:
         """For `gonode status`: the finished games, and why play is paused; before, what the registration waits for."""
         member = self._member
         if (reason := awaited(member, self._secret.public)) is not None:
-            return [{"name": "registration", "length": 1, "waiting_for": reason, "since_unix_s": self._since}]
+            return [queue_of(member, "registration", 1, reason, self._began)]
         kept = sum(len(member.store.games(release.id)) for release in member.releases[-2:])
-        waiting_for, since = None, None
-        if self.paused_since is not None:
-            waiting_for = f"fewer than {_go_on_below()} batches that wait to be logged; play is paused"
-            since = int(self.paused_since)
-        return [{"name": "games", "length": kept, "waiting_for": waiting_for, "since_unix_s": since}]
+        if self.paused_since is None:
+            return [queue_of(member, "games", kept, None, None)]
+        waiting_for = f"fewer than {_go_on_below()} batches that wait to be logged; play is paused"
+        return [queue_of(member, "games", kept, waiting_for, self.paused_since)]
 
     def drain(self) -> None:
         """Finish the games in flight, send what is complete, then let `run` return."""
@@ -206,7 +206,7 @@ class Contributor:
         while is_wanted():
             waiting = member.store.waiting_count(BATCH)
             if self.paused_since is None and waiting >= MOST_WAITING:
-                self.paused_since = member.clock()
+                self.paused_since = trio.current_time()
                 member.events("waiting", f"Play is paused: {MOST_WAITING} batches wait to be logged.")
             elif self.paused_since is not None and waiting < _go_on_below():
                 self.paused_since = None

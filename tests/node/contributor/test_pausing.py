@@ -3,10 +3,13 @@
 from types import SimpleNamespace
 from typing import Any
 
+import trio
+from trio.testing import MockClock
+
 from node.contributor.contributor import MOST_WAITING, Contributor
 
 
-async def test_a_pause_is_told_once_and_its_end_once() -> None:
+async def test_a_pause_is_told_once_and_its_end_once(autojump_clock: MockClock) -> None:
     counts = iter([255, 256, 255, 256, 255, 200, 193, 192, 191, 192, 255, 256, 255, 100])
     said: list[str] = []
 
@@ -20,7 +23,6 @@ async def test_a_pause_is_told_once_and_its_end_once() -> None:
     member: Any = SimpleNamespace(
         store=SimpleNamespace(waiting_count=lambda kind: next(counts)),
         events=say,
-        clock=lambda: 12.0,
         change_within=change_within,
     )
     role = Contributor(member, None, None, "scalar", 1, b"", "ada")  # type: ignore[arg-type]
@@ -28,7 +30,7 @@ async def test_a_pause_is_told_once_and_its_end_once() -> None:
     await role._pause(lambda: True)
     assert said == []
     await role._pause(iter([True, True, False]).__next__)  # another release is there: the pause goes on
-    assert (said, role.paused_since) == ([paused], 12.0)
+    assert (said, role.paused_since) == ([paused], trio.current_time())
     await role._pause(lambda: True)
     assert (said, role.paused_since) == ([paused, goes_on], None)
     for _ in range(2):

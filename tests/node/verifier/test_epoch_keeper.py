@@ -108,11 +108,10 @@ async def test_a_key_that_is_not_approved_posts_nothing_and_says_so_once(
     desk: Desk, autojump_clock: trio.testing.MockClock
 ) -> None:
     world, new = desk.world, secret(9)
-    desk.clock = lambda: 12.5  # type: ignore[attr-defined]
     desk.keeper, desk.key = EpochKeeper(desk, new), new  # type: ignore[arg-type]
     await desk.keep(30)
     await desk.keeper.finish()
-    assert (desk.posts, desk.said, desk.keeper.unapproved_since) == (0, ["waiting"], 12.5)
+    assert (desk.posts, desk.said, desk.keeper.unapproved_since) == (0, ["waiting"], 0.0)
     roles = (*world.root.roles, Role(VERIFIER, new.public, "new"))
     world.log(
         dataclasses.replace(world.root, run=world.run, version=2, roles=roles, witness_threshold=2), world.root_key
