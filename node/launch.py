@@ -21,9 +21,12 @@ from node.disk.store import Store
 from node.events import Events
 from node.following.follower import LogFollower, LogService, replay_log
 from node.member import Member
+from node.peering.bans import Bans
+from node.peering.conduct import Conduct
 from node.peering.gossip import Gossip
 from node.peering.links import Links
 from node.peering.reach import RemoteReach
+from node.peering.reachability import Reachability, UseRelays
 from node.peering.table import PeerTable
 from node.peering.transport import Transport
 from protocol.ed25519 import SecretKey
@@ -48,11 +51,15 @@ async def open_member(
     await_log: bool = True,
     coordinator_first: bool = False,
     lan: bool = False,
+    announced: Sequence[str] = (),
+    relays: UseRelays = UseRelays.NEVER,
+    serves_relay: bool = False,
 ) -> AsyncIterator[Member]:
     """A member that follows the log from its peers; with `await_log` it is given once it has root and manifest.
 
-    With `coordinator_first`, as verifiers do, it asks the coordinator for entries before others. With `lan` it finds, and is
-    found by, the run's nodes on the LAN.
+    With `coordinator_first`, as verifiers do, it asks the coordinator for entries before others and stays linked to it. With
+    `lan` it finds, and is found by, the run's nodes on the LAN. `relays` says when it keeps places at relays, `serves_relay`
+    whether it is one.
     """
     rng = Random(seed or os.urandom(16))
     with locked(home.directory), Store(home.database) as store:
@@ -65,7 +72,18 @@ async def open_member(
             LogService(transport, state, store)
             table = PeerTable(store, secret.public, clock, rng)
             table.learn(ticket.addresses, fixed=True)
-            links = Links(transport, table)
+            conduct = Conduct(transport, Bans(store), table.is_fixed)
+            blobs.report = conduct.report
+            reachability = Reachability(transport, relays, events, rng)
+            if serves_relay:
+                transport.serve_relay()
+            links = Links(
+                transport,
+                table,
+                keep=lambda: reachability.relays | transport.relaying()[0],
+                wants_fixed=lambda: coordinator_first or not reach.takes_posts,
+                announce=announced,
+            )
             member = Member(home, transport, state, store, blobs, blob_store, reach, events, clock, rng)
 
             def entered(index: int, entry: Entry) -> None:
@@ -82,6 +100,7 @@ async def open_member(
                 rng=rng,
                 on_entry=entered,
                 on_cosigned=member.wake,
+                report=conduct.report,
             )
             member.follower = follower
             member.links = links
@@ -90,6 +109,8 @@ async def open_member(
             transport.on_error = services.look_at
             nursery.start_soon(services.watch)
             nursery.start_soon(services.keep, "links", links.run)
+            nursery.start_soon(services.keep, "reachability", reachability.run)
+            nursery.start_soon(services.keep, "bans", conduct.run)
             nursery.start_soon(services.keep, "gossip", gossip.run)
             nursery.start_soon(services.keep, "following", follower.run)
             nursery.start_soon(services.keep, "mirrors", partial(reach.seek, links.seek))
