@@ -11,7 +11,7 @@ const TRIES = 5
 const AGAIN_MS = 2_000
 const DOMAIN = 'gonode/blob/v1\0'
 
-/** The blob's chunks, at most `mostBytes` together, from a peer that is given as its `ask` (wire.js). */
+/** The blob's chunks, at most `mostBytes` together, from a peer that is given as its `ask` (peer.js). */
 export async function fetchBlob (ask, digest, mostBytes) {
   const list = await ask(PROTOCOL, encode({ digest, op: 'list' }), 20_000)
   require(list.length >= 8 && isSame(sha256(DOMAIN, list), digest), 'the chunk list')

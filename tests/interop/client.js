@@ -2,16 +2,17 @@
 //
 //     node client.js TICKET [--heads N] [--within SECONDS] [--blob DIGEST]...
 //
-// It ends once it heard N announced heads and followed the log to each, or after that many seconds.
+// It ends once it heard N announced heads and followed the log to each, or after that many seconds. Standard error
+// has a line for each, and one once all else is found.
 
+import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 
 import { fetchBlob } from './blob.js'
-import { hex, isSame, require, run, sha256 } from './belief.js'
+import { hex, isSame, NotBelieved, require, run, sha256 } from './belief.js'
 import { Log } from './log.js'
-import { connect, followHeads, openPeer } from './peer.js'
+import { followHeads, openLink, openPeer } from './peer.js'
 import { readTicket } from './ticket.js'
-import { askerOf } from './wire.js'
 
 const MOST_BLOB_BYTES = 256 << 20
 
@@ -35,54 +36,55 @@ await run(async () => {
 })
 
 async function join (ticket, peer) {
-  const connection = await connect(peer.node, ticket.addresses)
-  const { identify, ping } = peer.node.services
-  const identity = await identify.identify(connection)
-  const ask = askerOf(connection)
+  const link = await openLink(peer.node, ticket.addresses)
+  const { connection, identity, ask } = link
   const log = new Log(ticket)
   await log.begin(ask)
-  const heard = hear(peer.node, ticket.run, log, ask)
+  const heads = hear(peer.node, ticket.run, log, ask)
   const { head, cosigned } = await log.follow(ask)
   require(cosigned !== undefined, 'a head that enough verifiers cosigned')
   const found = {
     peer: connection.remotePeer.toString(),
     address: connection.remoteAddr.toString(),
     protocols: identity.protocols,
-    ping_ms: await ping.ping(connection.remotePeer),
+    ping_ms: await peer.node.services.ping.ping(connection.remotePeer),
     run: hex(ticket.run),
     head: shown(head),
     cosigned: shown(cosigned),
     release: await fetchRelease(log.newestRelease(cosigned.size), ask),
     blobs: await Promise.all(options.blob.map((digest) => fetchNamed(digest, ask)))
   }
-  const heads = await heard.enough(Number(options.heads), Number(options.within))
-  return { ...found, heads: heads.map(shown), size: log.size, exchanges: peer.exchanges }
+  console.error('joined')
+  const heard = await heads(Number(options.heads), Number(options.within))
+  return { ...found, heads: heard.map(shown), size: log.size, exchanges: peer.exchanges }
 }
 
-/** Follows the log to each head that is announced from now on. `enough(count, seconds)` gives those that it reached. */
+/**
+ * Follows the log to each head that is announced from now on, and says so on standard error. Gives a function of (count,
+ * seconds) that waits for so many heads, so long at most, and gives those that were reached.
+ */
 function hear (node, run, log, ask) {
   const heads = []
-  const reached = new EventTarget()
-  let failure
-  followHeads(node, run, (note) => {
-    const head = log.headIn(note)
-    log.followTo(ask, head).then(() => heads.push(head), (error) => { failure ??= error })
-      .then(() => reached.dispatchEvent(new Event('head')))
+  const changes = new EventTarget()
+  let lie
+  followHeads(node, run, (note) => log.headIn(note), async (head) => {
+    try {
+      await log.followTo(ask, head)
+      heads.push(head)
+      console.error(`heard ${head.size}`)
+    } catch (error) {
+      lie ??= error instanceof NotBelieved ? error : undefined // else the link ended: the next head leads here as well
+    }
+    changes.dispatchEvent(new Event('change'))
   })
-  const enough = async (count, seconds) => {
+  return async (count, seconds) => {
     const late = AbortSignal.timeout(seconds * 1000)
-    while (heads.length < count && failure === undefined && !late.aborted) {
-      await new Promise((resolve) => {
-        reached.addEventListener('head', resolve, { once: true })
-        late.addEventListener('abort', resolve, { once: true })
-      })
+    while (heads.length < count && lie === undefined && !late.aborted) {
+      await once(changes, 'change', { signal: late }).catch(() => {})
     }
-    if (failure !== undefined) {
-      throw failure
-    }
+    require(lie === undefined, lie?.message)
     return heads
   }
-  return { enough }
 }
 
 /** What a release's network is, fetched by its digest and checked; null if there is no release. */

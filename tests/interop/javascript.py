@@ -67,15 +67,23 @@ def program(name: str, *arguments: object, stdin: str = "") -> subprocess.Comple
 
 
 @contextmanager
-def serving(name: str, *arguments: object) -> Iterator[Any]:
-    """The object that a program printed once it served; it serves while the block runs."""
+def started(name: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """A program that runs while the block does, with pipes."""
     command = ["node", name, *map(str, arguments)]
-    with subprocess.Popen(command, cwd=INSTALLED, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=INSTALLED, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
         try:
-            yield json.loads(process.stdout.readline() or "null")
-            process.stdin.close()
-            assert process.wait(WITHIN_S) == 0
+            yield process
         finally:
             process.kill()
+
+
+@contextmanager
+def serving(name: str, *arguments: object) -> Iterator[Any]:
+    """The object that a program printed once it served; it serves while the block runs."""
+    with started(name, *arguments) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        yield json.loads(process.stdout.readline() or "null")
+        process.stdin.close()
+        assert process.wait(WITHIN_S) == 0

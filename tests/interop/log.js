@@ -15,7 +15,7 @@ const ENVELOPE = { payload: isBytes, signatures: isListOf((each) => isHash(each.
 
 /**
  * The entries that were proven to lead to heads, and these heads. A peer is given as its `ask(protocol, request,
- * withinMs)`, which answers a call (wire.js).
+ * withinMs)`, which gives the answer to a call (peer.js).
  */
 export class Log {
   #ticket

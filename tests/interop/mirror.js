@@ -9,9 +9,9 @@ import { readFileSync } from 'node:fs'
 import { hex, run } from './belief.js'
 import { Blobs } from './blob.js'
 import { Log } from './log.js'
-import { connect, openPeer } from './peer.js'
+import { openLink, openPeer } from './peer.js'
 import { readTicket } from './ticket.js'
-import { askerOf, serve } from './wire.js'
+import { serve } from './wire.js'
 
 const [text, ...files] = process.argv.slice(2)
 
@@ -32,12 +32,10 @@ await run(async () => {
 })
 
 async function copyLog (node, ticket) {
-  const connection = await connect(node, ticket.addresses)
-  const ask = askerOf(connection)
+  const { ask } = await openLink(node, ticket.addresses)
   const log = new Log(ticket)
   await log.begin(ask)
   await log.follow(ask)
-  await connection.close()
   return log
 }
 

@@ -2,8 +2,6 @@
 
 import { WebSocket } from 'ws'
 
-globalThis.WebSocket ??= WebSocket
-
 Promise.withResolvers ??= function () {
   let resolve, reject
   const promise = new this((onResolve, onReject) => {
@@ -12,3 +10,14 @@ Promise.withResolvers ??= function () {
   })
   return { promise, resolve, reject }
 }
+
+/** As in browsers, what comes right after the opening waits for whoever listens once it is told of that. */
+class PatientWebSocket extends WebSocket {
+  constructor (...options) {
+    super(...options)
+    this.once('open', () => this.pause())
+    this.on('newListener', (name) => name === 'message' && this.resume())
+  }
+}
+
+globalThis.WebSocket ??= PatientWebSocket

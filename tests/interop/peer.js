@@ -12,10 +12,12 @@ import { yamux } from '@libp2p/yamux'
 import { multiaddr } from '@multiformats/multiaddr'
 import { createLibp2p } from 'libp2p'
 
-import { hex, NotBelieved, Unreachable } from './belief.js'
+import { hex, NotBelieved, require, Unreachable } from './belief.js'
 import { encode, isListOf, isText, parse } from './canonical.js'
-import { serve } from './wire.js'
+import { call, serve } from './wire.js'
 
+const DIAL_MS = 10_000
+const DIAL_AGAIN_MS = 1_000
 const MOST_NOTE_BYTES = 8192
 
 /** A running host that listens on loopback and keeps its links by answering `/gonode/peers/1`. */
@@ -36,12 +38,32 @@ export async function openPeer () {
   return peer
 }
 
-/** A connection to the first of `addresses` where the peer that it names answers; throws Unreachable. */
-export async function connect (node, addresses) {
+/**
+ * A link to the first of `addresses` where the peer that it names answers; throws Unreachable. It is made again when it
+ * ends, until the host stops. `ask(protocol, request, withinMs)` gives the answer to a call; `identity` is what the
+ * peer says of itself.
+ */
+export async function openLink (node, addresses) {
+  const link = { ask: (protocol, request, withinMs) => call(link.connection, protocol, request, withinMs) }
+  const open = async () => {
+    link.connection = await dial(node, addresses)
+    link.identity = await node.services.identify.identify(link.connection)
+  }
+  const openAgain = () => {
+    if (node.status === 'started') {
+      open().catch(() => setTimeout(openAgain, DIAL_AGAIN_MS))
+    }
+  }
+  await open()
+  node.addEventListener('connection:close', ({ detail }) => detail === link.connection && openAgain())
+  return link
+}
+
+async function dial (node, addresses) {
   const failures = []
   for (const address of addresses) {
     try {
-      return await node.dial(multiaddr(address), { signal: AbortSignal.timeout(10_000) })
+      return await node.dial(multiaddr(address), { signal: AbortSignal.timeout(DIAL_MS) })
     } catch (error) {
       failures.push(`${address} (${error.message})`)
     }
@@ -49,22 +71,21 @@ export async function connect (node, addresses) {
   throw new Unreachable(failures.join(', ') || 'the ticket has no address')
 }
 
-/** Calls `onNote` with each new note on the run's topic; one that it throws NotBelieved for is not passed on. */
-export function followHeads (node, run, onNote) {
+/** Calls `onHead` with what `headIn` makes of each new note on the run's topic; what it does not believe is not passed on. */
+export function followHeads (node, run, headIn, onHead) {
   const topic = `gonode/${hex(run).slice(0, 16)}/heads`
   const { pubsub } = node.services
-  pubsub.topicValidators.set(topic, (_from, message) => {
+  pubsub.topicValidators.set(topic, (_from, { data }) => {
     try {
-      if (message.data.length <= MOST_NOTE_BYTES) {
-        onNote(message.data)
-        return TopicValidatorResult.Accept
-      }
+      require(data.length <= MOST_NOTE_BYTES, `a note of at most ${MOST_NOTE_BYTES} bytes`)
+      onHead(headIn(data))
+      return TopicValidatorResult.Accept
     } catch (error) {
       if (!(error instanceof NotBelieved)) {
         throw error
       }
+      return TopicValidatorResult.Ignore
     }
-    return TopicValidatorResult.Ignore
   })
   pubsub.subscribe(topic)
 }

@@ -6,7 +6,7 @@ So nothing is played or trained while the tests wait, and the processes go on as
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from node.disk.blob_store import BlobStore
@@ -15,7 +15,7 @@ from node.disk.keyring import create_key
 from node.disk.store import Store
 from node.peering.transport import peer_id
 from protocol.ticket import Ticket
-from tests.e2e.process import running
+from tests.e2e.process import Running, running
 from tests.node.homes import make_home
 from tests.node.keys import secret
 from tests.verification.world import World
@@ -24,14 +24,34 @@ LONG = b"go" * (700 << 10)
 """A blob of two chunks, which the coordinator holds beside those of the run."""
 
 
-@dataclass(frozen=True, slots=True)
 class ServedRun:
-    """The run as it was before the processes started, and the coordinator."""
+    """The run as it was before the processes started, its tickets, and the coordinator."""
 
-    world: World
-    ticket: str
-    websocket_ticket: str
-    coordinator: Home
+    def __init__(self, world: World, folder: Path) -> None:
+        self.world = world
+        self.coordinator = make_home(world, folder / "coordinator")
+        plain, websocket = free_ports(2)
+        self._places = [f"/ip4/127.0.0.1/tcp/{plain}", f"/ip4/127.0.0.1/tcp/{websocket}/ws"]
+        self.ticket, self.websocket_ticket = map(self._ticket, self._places)
+        self.coordinator.store_ticket(Ticket.parse(self.ticket))
+        self._outputs = (folder / f"coordinator-said-{start}" for start in count())
+        self._process: Running | None = None
+
+    def _ticket(self, place: str) -> str:
+        address = f"{place}/p2p/{peer_id(secret(0).public)}"
+        return Ticket(self.world.run, self.world.root.digest(), (address,)).encode()
+
+    def start(self) -> None:
+        """Starts the coordinator."""
+        listen = [word for place in self._places for word in ("--listen", place)]
+        self._process = Running(next(self._outputs), "coordinate", self.coordinator.directory, "--json", *listen)
+        self._process.event("listening")
+
+    def kill(self) -> None:
+        """Ends the coordinator at once, if it runs."""
+        if self._process is not None:
+            self._process.process.kill()
+            self._process.process.wait()
 
 
 @contextmanager
@@ -40,28 +60,18 @@ def served_run(folder: Path) -> Iterator[ServedRun]:
     world = World()
     world.register("ada")
     world.cycle()
-    plain, websocket = free_ports(2)
-    places = [f"/ip4/127.0.0.1/tcp/{plain}", f"/ip4/127.0.0.1/tcp/{websocket}/ws"]
-    tickets = [
-        Ticket(world.run, world.root.digest(), (f"{place}/p2p/{peer_id(secret(0).public)}",)) for place in places
-    ]
-    coordinator = make_home(world, folder / "coordinator")
-    coordinator.store_ticket(tickets[0])
-    BlobStore(coordinator.public).put(LONG)
+    run = ServedRun(world, folder)
+    BlobStore(run.coordinator.public).put(LONG)
     verifier = verifier_home(world, folder / "verifier")
-    with (
-        running(
-            folder / "coordinator-said", "coordinate", coordinator.directory, "--json",
-            "--listen", places[0], "--listen", places[1],
-        ) as process,
-        running(
-            folder / "verifier-said", "verify", tickets[0].encode(), "--dir", verifier.directory,
+    try:
+        run.start()
+        with running(
+            folder / "verifier-said", "verify", run.ticket, "--dir", verifier.directory,
             "--listen", "/ip4/127.0.0.1/tcp/0", "--threads", 1, "--json",
-        ) as witness,
-    ):  # fmt: skip
-        process.event("listening")
-        witness.event("listening")
-        yield ServedRun(world, *(ticket.encode() for ticket in tickets), coordinator)
+        ):  # fmt: skip
+            yield run
+    finally:
+        run.kill()
 
 
 def verifier_home(world: World, directory: Path) -> Home:
@@ -76,10 +86,10 @@ def verifier_home(world: World, directory: Path) -> Home:
     return home
 
 
-def free_ports(count: int) -> list[int]:
+def free_ports(number: int) -> list[int]:
     """Ports of loopback where nobody listens now."""
     with ExitStack() as stack:
-        found = [stack.enter_context(socket.socket()) for _ in range(count)]
+        found = [stack.enter_context(socket.socket()) for _ in range(number)]
         for each in found:
             each.bind(("127.0.0.1", 0))
         return [each.getsockname()[1] for each in found]

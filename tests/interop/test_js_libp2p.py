@@ -18,7 +18,7 @@ from protocol.blob import blob_digest
 from protocol.merkle import Tree
 from protocol.ticket import Ticket
 from tests.e2e.process import log_of
-from tests.interop.javascript import HERE, install, program, serving
+from tests.interop.javascript import HERE, install, program, serving, started
 from tests.interop.served_run import LONG, ServedRun, served_run
 from tests.node.keys import secret
 from verification.state import LogState
@@ -148,3 +148,14 @@ async def test_gonode_follows_and_fetches_from_it(run: ServedRun, tmp_path: Path
                 cosigned = await follower.cosigned()
                 assert cosigned is not None
                 assert cosigned.size >= len(run.world.entries)
+
+
+def test_it_hears_heads_of_a_coordinator_that_was_killed_and_started_again(run: ServedRun) -> None:
+    with started("client.js", run.ticket, "--heads", 1000, "--within", 80) as client:
+        assert client.stderr is not None
+        assert "joined\n" in client.stderr
+        run.kill()
+        size = len(log_of(run.coordinator.directory))
+        run.start()
+        lines = (re.fullmatch(r"heard (\d+)\n", line) for line in client.stderr)
+        assert next(line for line in lines if line is not None and int(line[1]) > size)

@@ -7,13 +7,8 @@ import { NotBelieved, Refused } from './belief.js'
 const MOST_BYTES = 2 << 20
 const STALL_MS = 60_000
 
-/** How the peer of a connection is asked: `ask(protocol, request, withinMs)` gives the answer to one call. */
-export function askerOf (connection) {
-  return (protocol, request, withinMs) => call(connection, protocol, request, withinMs)
-}
-
 /** The answer to one call; throws Refused, NotBelieved, or what the stream threw. */
-async function call (connection, protocol, request, withinMs) {
+export async function call (connection, protocol, request, withinMs) {
   const signal = AbortSignal.timeout(withinMs)
   const stream = await connection.newStream(protocol, { signal })
   try {
