@@ -170,10 +170,11 @@ class Picks:
             del self._flights[index]
 
     def _pick_of_origin(self, source: Source, free: frozenset[int], now: float) -> Pick | None:
-        fresh = free.difference(*(each.holds for each in self.live if each is not source))
-        if len(fresh) > self.choosing and source.choice_at_s <= now:
-            return fresh
-        if now - source.useful_s < source.patience_s:
+        fellows = [each for each in self.live if each is not source]
+        fresh = free.difference(*(each.holds for each in fellows))
+        if fresh and source.choice_at_s <= now:
+            return fresh if len(fresh) > self.choosing else None
+        if fellows and now - source.useful_s < source.patience_s:
             return None
         source.useful_s = now
         source.patience_s /= 2

@@ -22,6 +22,7 @@ before anything listens.
   logger and configure it. All of its lines come by the logger `libp2p` and pass on to the program's handlers; they
   are kept only when the program has set a level, for a peer that hangs up is an ERROR to the library.
 - Streams, windows and writes: `node.peering.libp2p.yamux`. Connections and streams per peer: `node.peering.libp2p.quota`.
+  Speed: `node.peering.libp2p.speed`.
 """
 
 import functools
@@ -34,6 +35,7 @@ from typing import Any, Final
 
 import trio
 
+from node.peering.libp2p.speed import quicken
 from node.peering.transport import TransportError
 
 LIBP2P_VERSION: Final = "0.8.1"
@@ -69,6 +71,7 @@ def harden() -> None:
     _replace_reads()
     _release_inbound_places()
     _forbid_shared_ports()
+    quicken()
     from libp2p.network import swarm
     from libp2p.stream_muxer import muxer_multistream
     from libp2p.stream_muxer.yamux import yamux
@@ -178,9 +181,12 @@ def _replace_reads() -> None:
     given_up = io_utils.read_exactly
 
     async def read_exactly(reader: Any, n: int, retry_count: int = 0) -> bytes:
-        buffer = bytearray()
+        part = await reader.read(n) if n else b""
+        if len(part) == n:
+            return bytes(part)
+        buffer = bytearray(part)
         while len(buffer) < n:
-            part = await reader.read(n - len(buffer))
+            part = await reader.read(n - len(buffer)) if part else b""
             if not part:
                 raise IncompleteReadError(
                     f"The stream ended after {len(buffer)} of {n} bytes.",
