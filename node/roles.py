@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,25 +25,47 @@ from node.founding.invites import read_invite
 from node.launch import open_member
 from node.lifetime import Lifetime
 from node.member import Member
+from node.peering.reachability import UseRelays
+from node.relay import PublicRelay
 from node.status import status_of
 from node.verifier.verifier import Verifier
 from protocol.ed25519 import SecretKey
 
 
 @dataclass(frozen=True, slots=True)
-class RoleOptions:
-    """What the command line says for any role."""
+class Peering:
+    """What the command line says of a node's place among its peers."""
+
+    listen: Sequence[str]
+    announce: Sequence[str]
+    lan: bool
+    relays: UseRelays
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOptions:
+    """What the command line says for any node that joins a run by its ticket."""
 
     home: Home
     ticket: str
-    engine: EngineSettings
     as_json: bool
-    listen: Sequence[str]
+    peering: Peering
+
+
+@dataclass(frozen=True, slots=True)
+class RoleOptions(NodeOptions):
+    """What the command line says for a role with an engine."""
+
+    engine: EngineSettings
 
 
 @asynccontextmanager
 async def _member(
-    options: RoleOptions, events: EventPrinter, secret: SecretKey, coordinator_first: bool = False
+    options: NodeOptions,
+    events: EventPrinter,
+    secret: SecretKey,
+    coordinator_first: bool = False,
+    serves_relay: bool = False,
 ) -> AsyncIterator[Member]:
     from node.peering.libp2p.transport import open_libp2p
 
@@ -52,20 +75,24 @@ async def _member(
         options.home,
         ticket,
         secret,
-        open_libp2p,
+        partial(open_libp2p, run=ticket.run, announced=options.peering.announce),
         events,
-        options.listen,
+        options.peering.listen,
         await_log=False,
         coordinator_first=coordinator_first,
+        lan=options.peering.lan,
+        relays=options.peering.relays,
+        serves_relay=serves_relay,
+        announced=options.peering.announce,
     ) as member:
         yield member
 
 
 async def _live(
-    options: RoleOptions,
+    options: NodeOptions,
     events: EventPrinter,
     member: Member,
-    role: Contributor | Verifier,
+    role: Contributor | Verifier | PublicRelay,
     status: Callable[[], dict[str, Any]],
 ) -> int:
     """Runs a role once the log begins, and answers commands from now on; a drain before the log ends the node."""
@@ -118,7 +145,7 @@ def run_verifier(options: RoleOptions) -> int:
     async def main() -> int:
         async with (
             open_engine(options.engine, events, options.home.fault) as engine,
-            _member(options, events, host, coordinator_first=True) as member,
+            _member(options, events, host, coordinator_first=True, serves_relay=True) as member,
         ):
             options.home.fault.unlink(missing_ok=True)
             role = Verifier(member, secret, engine)
@@ -136,7 +163,26 @@ def run_verifier(options: RoleOptions) -> int:
     return trio.run(main)
 
 
-def run_coordinator(home: Home, settings: EngineSettings, as_json: bool, listen: Sequence[str]) -> int:
+def run_relay(options: NodeOptions) -> int:
+    """Relays until drained or stopped; the exit status."""
+    events = EventPrinter("relay", options.as_json)
+    secret = load_or_create_key(options.home.key("host"))
+
+    async def main() -> int:
+        async with _member(options, events, secret, serves_relay=True) as member:
+            role = PublicRelay(member)
+
+            def status() -> dict[str, Any]:
+                return status_of(member, "relay", secret.public, None, role.queues, **role.status())
+
+            return await _live(options, events, member, role, status)
+
+    return trio.run(main)
+
+
+def run_coordinator(
+    home: Home, settings: EngineSettings, as_json: bool, listen: Sequence[str], announce: Sequence[str] = ()
+) -> int:
     """Coordinates until stopped; the exit status."""
     selftest()
     events = EventPrinter("coordinator", as_json)
@@ -144,7 +190,9 @@ def run_coordinator(home: Home, settings: EngineSettings, as_json: bool, listen:
     async def main() -> int:
         async with AsyncExitStack() as stack:
             engine = await stack.enter_async_context(open_engine(settings, events, home.fault))
-            role = await stack.enter_async_context(open_coordinator(home, engine, events, time.time, listen=listen))
+            role = await stack.enter_async_context(
+                open_coordinator(home, engine, events, time.time, listen=listen, announced=announce)
+            )
             home.fault.unlink(missing_ok=True)
             stop = trio.Event()
 

@@ -12,7 +12,7 @@ from node.outbox import KINDS, Outbox
 
 
 def status_of(
-    member: Member, role: str, key: bytes, outbox: Outbox, queues: Sequence[dict[str, Any]] = (), **more: Any
+    member: Member, role: str, key: bytes, outbox: Outbox | None, queues: Sequence[dict[str, Any]] = (), **more: Any
 ) -> dict[str, Any]:
     """The object that `gonode status --json` prints; `queues` besides the outbox's and `more` are the role's own."""
     state = member.state
@@ -26,11 +26,7 @@ def status_of(
         "links": links_of(member),
         "services": member.services.status(),
         "contained": sum(member.transport.faults().values()),
-        "queues": [
-            queue_of(member, kind, length, outbox.waiting_for if length else None, outbox.waiting_since)
-            for kind, length in ((kind, member.store.waiting_count(kind)) for kind in KINDS)
-        ]
-        + list(queues),
+        "queues": [*_outbox_queues(member, outbox), *queues],
         "games": tally.games,
         "plies": tally.plies,
         "batches": tally.batches,
@@ -39,6 +35,16 @@ def status_of(
         "rejected": tally.rejected,
         **more,
     }
+
+
+def _outbox_queues(member: Member, outbox: Outbox | None) -> list[dict[str, Any]]:
+    """What waits to be logged; nothing for a role that sends nothing."""
+    if outbox is None:
+        return []
+    return [
+        queue_of(member, kind, length, outbox.waiting_for if length else None, outbox.waiting_since)
+        for kind, length in ((kind, member.store.waiting_count(kind)) for kind in KINDS)
+    ]
 
 
 def queue_of(member: Member, name: str, length: int, waiting_for: str | None, since_s: float | None) -> dict[str, Any]:

@@ -22,6 +22,7 @@ COMMANDS = {
     "join": "node.cli.roles",
     "verify": "node.cli.roles",
     "coordinate": "node.cli.roles",
+    "relay": "node.cli.relay",
     "local": "node.cli.local",
     "bench": "node.cli.bench",
     "audit": "node.cli.audit",

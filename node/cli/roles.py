@@ -8,10 +8,17 @@ from typing import Any
 import click
 
 
-def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that contributors and verifiers share."""
+def peering_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The ticket and the options of every node that joins a run by it."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="One JSON object a line."),
+        click.option("--lan/--no-lan", default=True, show_default=True, help="Find nodes of the run on the LAN."),
+        click.option(
+            "--announce",
+            multiple=True,
+            callback=_announced,
+            help="Multiaddr where others reach this node, repeatable; told in the place of those listened at.",
+        ),
         click.option(
             "--listen",
             multiple=True,
@@ -20,15 +27,6 @@ def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
             callback=_addresses,
             help="Multiaddr to listen at, repeatable; or `none`.",
         ),
-        click.option(
-            "--games", type=click.IntRange(1, 1024), help="Games in flight on each thread; default as --threads."
-        ),
-        click.option(
-            "--threads",
-            type=click.IntRange(1, 1024),
-            help="Engine threads; default: as `gonode bench` found, else one a core.",
-        ),
-        click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine."),
         click.option(
             "--dir",
             "directory",
@@ -39,6 +37,30 @@ def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
+
+
+def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that contributors and verifiers share."""
+    for option in (
+        click.option(
+            "--relay",
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            show_default=True,
+            help="When to be reached through relays; auto: while nobody dials this node.",
+        ),
+        click.option(
+            "--games", type=click.IntRange(1, 1024), help="Games in flight on each thread; default as --threads."
+        ),
+        click.option(
+            "--threads",
+            type=click.IntRange(1, 1024),
+            help="Engine threads; default: as `gonode bench` found, else one a core.",
+        ),
+        click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine."),
+    ):
+        command = option(command)
+    return peering_options(command)
 
 
 def _ticket(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
@@ -74,6 +96,14 @@ def _addresses(context: click.Context, parameter: click.Parameter, values: tuple
     return values
 
 
+def _announced(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    from node.peering.addresses import check_announced
+
+    for value in values:
+        check_announced(value)
+    return values
+
+
 @click.command()
 @role_options
 @click.option("--invite", type=click.Path(path_type=Path, dir_okay=False), help="File with an invite.")
@@ -92,12 +122,12 @@ def join(
     kernel: str | None,
     threads: int | None,
     games: int | None,
-    listen: tuple[str, ...],
     as_json: bool,
     invite: Path | None,
     name: str | None,
     nice: int,
     device: str,
+    **peering: Any,
 ) -> int:
     """Contribute self-play games to the run of TICKET."""
     from node.engine.settings import CPU
@@ -106,7 +136,7 @@ def join(
     if kernel is not None and device != CPU:
         raise click.UsageError(f"A kernel is a processor's: --kernel does not go with --device {device}.")
     engine = _engine(kernel, threads, games, device, nice)
-    return run_contributor(_options(ticket, directory, engine, listen, as_json), invite, name)
+    return run_contributor(_role(engine, ticket, directory, as_json, peering), invite, name)
 
 
 @click.command()
@@ -118,12 +148,12 @@ def verify(
     kernel: str | None,
     threads: int | None,
     games: int | None,
-    listen: tuple[str, ...],
     as_json: bool,
     request: bool,
+    **peering: Any,
 ) -> int:
     """Verify and witness the run of TICKET, as one of its trusted members."""
-    options = _options(ticket, directory, _engine(kernel, threads, games), listen, as_json)
+    options = _role(_engine(kernel, threads, games), ticket, directory, as_json, peering)
     if request:
         from node.disk.keyring import load_or_create_key
 
@@ -147,13 +177,26 @@ def verify(
     callback=_addresses,
     help="Multiaddr to listen at, repeatable; default: the ticket's address.",
 )
+@click.option(
+    "--announce",
+    multiple=True,
+    callback=_announced,
+    help="Multiaddr where others reach it, repeatable; told in the place of those listened at.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def coordinate(directory: Path, kernel: str | None, threads: int, listen: tuple[str, ...], as_json: bool) -> int:
+def coordinate(
+    directory: Path,
+    kernel: str | None,
+    threads: int,
+    listen: tuple[str, ...],
+    announce: tuple[str, ...],
+    as_json: bool,
+) -> int:
     """Coordinate the run in DIRECTORY, made by `gonode run init`."""
     from node.disk.home import Home
     from node.roles import run_coordinator
 
-    return run_coordinator(Home(directory), _engine(kernel, threads, 1), as_json, listen)
+    return run_coordinator(Home(directory), _engine(kernel, threads, 1), as_json, listen, announce)
 
 
 def _engine(kernel: str | None, threads: int | None, games: int | None, device: str = "cpu", nice: int = 0) -> Any:
@@ -162,13 +205,22 @@ def _engine(kernel: str | None, threads: int | None, games: int | None, device: 
     return engine_settings(parse_kernel(kernel), threads, games, device, nice)
 
 
-def _options(ticket: str, directory: Path | None, engine: Any, listen: tuple[str, ...], as_json: bool) -> Any:
-    from node.disk.home import HOMES, Home, read_ticket
+def _role(engine: Any, ticket: str, directory: Path | None, as_json: bool, peering: dict[str, Any]) -> Any:
     from node.roles import RoleOptions
+
+    node = node_of(ticket, directory, as_json, **peering)
+    return RoleOptions(node.home, node.ticket, node.as_json, node.peering, engine)
+
+
+def node_of(ticket: str, directory: Path | None, as_json: bool, relay: str = "never", **peering: Any) -> Any:
+    """The `node.roles.NodeOptions`; `peering` is what else `peering_options` gave."""
+    from node.disk.home import HOMES, Home, read_ticket
+    from node.peering.reachability import UseRelays
+    from node.roles import NodeOptions, Peering
 
     run = read_ticket(ticket).run.hex()
     home = Home(directory or HOMES.expanduser() / run[:16])
-    return RoleOptions(home, ticket, engine, as_json, listen)
+    return NodeOptions(home, ticket, as_json, Peering(**peering, relays=UseRelays(relay)))
 
 
 def parse_kernel(name: str | None) -> Any:

@@ -6,6 +6,7 @@ ends, for a ticket that leads nowhere is worse than a coordinator that does not 
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from random import Random
 
 import trio
@@ -29,11 +30,13 @@ from node.founding.root_signing import next_root
 from node.launch import OpenTransport, open_gossip
 from node.member import Member
 from node.peering.backoff import Backoff
+from node.peering.bans import Bans
+from node.peering.conduct import Conduct
 from node.peering.links import Links
 from node.peering.post import Post, Posted
 from node.peering.reach import Verify
 from node.peering.table import PeerTable
-from node.peering.transport import Transport, Unreachable
+from node.peering.transport import MAX_CONNECTIONS, Transport, Unreachable
 from protocol.envelope import Envelope
 from protocol.root import Root
 from protocol.ticket import Ticket
@@ -86,16 +89,17 @@ async def open_coordinator(
     listen: Sequence[str] = (),
     rng: Random | None = None,
     train: Train = train,
+    announced: Sequence[str] = (),
 ) -> AsyncIterator[Coordinator]:
     """A coordinator of the run founded in `home`, over libp2p unless another transport is given.
 
     `train` is the trainer's process unless a simulation brings its own.
     """
+    ticket = home.load_ticket()
     if open_transport is None:
         from node.peering.libp2p.transport import open_libp2p
 
-        open_transport = open_libp2p
-    ticket = home.load_ticket()
+        open_transport = partial(open_libp2p, run=ticket.run, announced=announced)
     founding = load_founding(home)
     host, secret = load_key(home.key("host")), load_key(home.key("coordinator"))
     with locked(home.directory), Store(home.database) as store:
@@ -113,13 +117,19 @@ async def open_coordinator(
             reach = OwnReach(transport, rng)
             member = Member(home, transport, state, store, blobs, blob_store, reach, events, clock, rng)
             log = LogWriter(state, store, secret, home.public, trio.current_time)
-            links = Links(transport, PeerTable(store, host.public, clock, member.rng), wanted=0)
+            table = PeerTable(store, host.public, clock, member.rng)
+            conduct = Conduct(transport, Bans(store), table.is_fixed)
+            blobs.report = conduct.report
+            transport.serve_relay()
+            keep = lambda: transport.relaying()[0]  # noqa: E731 - a name for one expression
+            links = Links(transport, table, wanted=0, announce=announced, capacity=MAX_CONNECTIONS, keep=keep)
             member.links = links
             gossip = open_gossip(member, host, lambda note: None)
             services = member.services
             transport.on_error = services.look_at
             nursery.start_soon(services.watch)
             nursery.start_soon(services.keep, "links", links.run)
+            nursery.start_soon(services.keep, "bans", conduct.run)
             nursery.start_soon(services.keep, "gossip", gossip.run)
             coordinator = Coordinator(member, secret, log, engine, gossip.announce_head, train)
             reach.coordinator = coordinator

@@ -60,8 +60,8 @@ class Links:
 
     While `wants_fixed()`, it holds links to the ticket's peers beyond these; else such a peer is one of its choice only when
     no other is known. `prefer()` gives keys of peers that have what the node needs. `announce` is told in the place of the
-    addresses listened at. With `capacity`, a node that has over 3/4 of so many connections sheds some. Serves the exchange
-    of addresses.
+    addresses listened at. `keep()` gives peers whose links are neither exchanged nor shed. With `capacity`, a node that has
+    over 3/4 of so many connections sheds some. Serves the exchange of addresses.
     """
 
     def __init__(
@@ -74,6 +74,7 @@ class Links:
         prefer: Callable[[], Collection[bytes]] = nobody,
         announce: Sequence[str] = (),
         capacity: int | None = None,
+        keep: Callable[[], Collection[bytes]] = nobody,
     ) -> None:
         self.table = table
         self._transport = transport
@@ -82,6 +83,7 @@ class Links:
         self._prefer = prefer
         self._announce = tuple(announce)
         self._capacity = capacity
+        self._keep = keep
         self._sought: deque[str] = deque(maxlen=MAX_SOUGHT)
         self._held: dict[bytes, Link] = {}
         self._released: set[bytes] = set()
@@ -191,8 +193,10 @@ class Links:
             key=lambda link: (link.peer in preferred, self.table.score(link.peer), self.table.rng.random()),
             reverse=True,
         )
+        kept = self._keep()
         for link in before[self._wanted - 1 :]:
-            await self._release(link.peer)
+            if link.peer not in kept:
+                await self._release(link.peer)
 
     async def _release(self, peer: bytes) -> None:
         self._released.add(peer)
@@ -207,7 +211,8 @@ class Links:
             return
         now = trio.current_time()
         self._protected = {peer: until for peer, until in self._protected.items() if now < until}
-        free = sorted((link for link in links if link.peer not in self._protected), key=lambda link: link.since_s)
+        kept = {*self._protected, *self._keep()}
+        free = sorted((link for link in links if link.peer not in kept), key=lambda link: link.since_s)
         going = free[: len(links) - self._capacity // 2]
         log.info("%d of %d connections are shed", len(going), len(links))
         async with trio.open_nursery() as nursery:

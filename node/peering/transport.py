@@ -18,6 +18,9 @@ MAX_FRAME: Final = 2 << 20
 MAX_PUBLICATION: Final = 64 << 10
 """The most bytes in one publication."""
 
+MAX_CONNECTIONS: Final = 256
+"""The most connections of a node."""
+
 DIAL_S: Final = 10.0
 """The time that one dial may take."""
 
@@ -189,6 +192,9 @@ class Transport(Protocol):
 
     def serve_relay(self) -> None:
         """Has this node relay between peers, within limits, for those that cannot be dialed."""
+
+    def relaying(self) -> tuple[frozenset[bytes], int]:
+        """The peers for which this node relays now, and the circuits that are open."""
 
     async def reserve(self, relay: bytes) -> None:
         """Has a connected peer relay for this node for RESERVED_S, while connected; `addresses()` then tell it.

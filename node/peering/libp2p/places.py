@@ -36,7 +36,7 @@ def listen_place(address: str, own_key: bytes) -> Any:
 
 
 def reachable_places(listening: Iterable[Any]) -> list[str]:
-    """The multiaddrs at which listeners can be dialed: 0.0.0.0 and :: become the addresses of this machine. TCP comes first."""
+    """The multiaddrs at which listeners can be dialed, TCP first: 0.0.0.0 and :: become addresses of this machine."""
     from libp2p.utils.address_validation import expand_wildcard_address
     from multiaddr import Multiaddr
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from node.peering.libp2p.pace import Pace
 from node.peering.libp2p.places import network_of
-from node.peering.transport import Complain, Misdeed, Refuse, id_key, peer_key
+from node.peering.transport import MAX_CONNECTIONS, Complain, Misdeed, Refuse, id_key, peer_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Limits:
 
     streams_per_peer: int = 64
     connections_per_address: int = 32
-    connections: int = 256
+    connections: int = MAX_CONNECTIONS
     streams_opened: tuple[float, float] = (100, 400)
     connections_opened: tuple[float, float] = (5, 64)
     publications_passed: tuple[float, float] = (100, 400)
@@ -41,7 +41,7 @@ class RelayLimits:
     A circuit's bytes count in both directions; `bytes_s` is the flow of all circuits together.
     """
 
-    reservations: int = 128
+    reservations: int = 64
     reservations_per_address: int = 8
     circuits: int = 64
     circuits_to_peer: int = 16

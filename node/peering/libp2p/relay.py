@@ -65,10 +65,10 @@ class Relay:
         host.set_stream_handler(HOP, self._serve)
 
     @property
-    def reservations(self) -> int:
-        """The reservations that hold now."""
+    def reserved(self) -> frozenset[bytes]:
+        """The peers whose reservations hold now."""
         self._forget_old()
-        return len(self._reserved)
+        return frozenset(self._reserved)
 
     @property
     def circuits(self) -> int:

@@ -239,6 +239,9 @@ class Libp2pTransport:
         self._relay_limits = limits or RelayLimits()
         self._attach_relays()
 
+    def relaying(self) -> tuple[frozenset[bytes], int]:
+        return (frozenset(), 0) if self._relay is None else (self._relay.reserved, self._relay.circuits)
+
     async def reserve(self, relay: bytes) -> None:
         with trio.move_on_after(OPEN_S):
             await self._relayed.reserve(relay)
@@ -347,11 +350,11 @@ class Libp2pTransport:
         self.pubsub.set_topic_validator(topic, is_worth, True)
         self._life.start_soon(self._listen, topic, send)
 
-    def keep_directory(self, run: bytes) -> "Directory":
-        """Takes part in the directory of `run` from now on."""
+    def keep_directory(self, run: bytes, announced: Sequence[str] = ()) -> "Directory":
+        """Takes part in the directory of `run` from now on, as a node at `announced`, if any, else where it listens."""
         from node.peering.libp2p.directory import Directory
 
-        self._directory = Directory(self, run, self._faults)
+        self._directory = Directory(self, run, self._faults, announced)
         self._handlers[self._directory.protocol] = self._directory.serve
         self.host.set_stream_handler(self._directory.protocol, self._directory.serve)
         self._nursery.start_soon(self._directory.run)
@@ -411,11 +414,13 @@ async def open_libp2p(
     listen: Sequence[str] = ("/ip4/127.0.0.1/tcp/0",),
     *,
     run: bytes | None = None,
+    announced: Sequence[str] = (),
     limits: Limits | None = None,
 ) -> AsyncIterator[Libp2pTransport]:
     """A node that listens at the multiaddrs `listen` (a `/p2p/<own id>` at their end is allowed) while in the context.
 
-    With `run` it takes part in the directory of that run; without, `provide` and `find` raise Unreachable.
+    With `run` it takes part in the directory of that run, where it tells `announced` addresses if there are any; without,
+    `provide` and `find` raise Unreachable.
     Raises CannotListen for an address that is none or taken, TransportError for another version of libp2p.
     An exception of the body leaves as it is, in no group.
     """
@@ -428,7 +433,7 @@ async def open_libp2p(
         try:
             transport = await nursery.start(_run, secret, places, limits or Limits(), counts, ending)
             if run is not None:
-                transport.keep_directory(run)
+                transport.keep_directory(run, announced)
             yield transport
         except Exception as error:
             failure = error

@@ -143,6 +143,10 @@ class MemoryTransport:
     def serve_relay(self) -> None:
         self._is_relay = True
 
+    def relaying(self) -> tuple[frozenset[bytes], int]:
+        near = [self._network.node(peer) for peer in self._streams]
+        return frozenset(node.key for node in near if node is not None and node.has_place(self.key)), 0
+
     async def reserve(self, relay: bytes) -> None:
         await trio.sleep(self._network.delay(self.key, relay) + self._network.delay(relay, self.key))
         other = self._network.node(relay)

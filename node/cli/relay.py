@@ -1,0 +1,17 @@
+"""`gonode relay`: a public node without a role."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from node.cli.roles import node_of, peering_options
+
+
+@click.command()
+@peering_options
+def relay(ticket: str, directory: Path | None, as_json: bool, **peering: Any) -> int:
+    """Serve the run of TICKET: its log, its newest networks, and ways to nodes that cannot be dialed."""
+    from node.roles import run_relay
+
+    return run_relay(node_of(ticket, directory, as_json, **peering))
