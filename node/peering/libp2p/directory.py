@@ -87,11 +87,14 @@ class Directory:
     `serve` has to be the host's handler of streams for `protocol`.
     """
 
-    def __init__(self, transport: "Libp2pTransport", run: bytes, faults: Counter[str]) -> None:
+    def __init__(
+        self, transport: "Libp2pTransport", run: bytes, faults: Counter[str], announced: Sequence[str] = ()
+    ) -> None:
         self.protocol = TProtocol(directory_protocol(run))
         self.contacts = Contacts(transport.key)
         self.records = ProviderRecords()
         self._transport = transport
+        self._announced = announced
         self._faults = faults
         self._rates = Rates()
         self._budget = DialBudget()
@@ -117,15 +120,12 @@ class Directory:
     async def provide(self, key: bytes) -> None:
         """Tells the peers closest to `key` that this node serves it; raises Unreachable when none took it."""
         target = content_target(key)
-        own = Told(self._transport.key, self._own_addresses())
+        addresses = told_addresses(self._transport.addresses(), self._announced, self._transport.key)
+        own = Told(self._transport.key, tuple(addresses[:MAX_TOLD]))
         self.records.add(key, own, _OWN_GROUP)
         message = KadMessage(Kind.ADD_PROVIDER, target, providers=(own,))
         if not await self._look_up(KadMessage(Kind.FIND_NODE, target), message):
             raise Unreachable("No peer of the directory could be reached.")
-
-    def _own_addresses(self) -> tuple[str, ...]:
-        told = told_addresses(self._transport.addresses(), (), self._transport.key)
-        return tuple(told[:MAX_TOLD])
 
     async def find(self, key: bytes) -> tuple[str, ...]:
         """Up to MAX_FOUND addresses of peers that are said to serve `key`; raises Unreachable when nobody answered."""
@@ -265,7 +265,10 @@ class Directory:
         peer = id_key(stream.muxed_conn.peer_id.to_bytes())
         host = _host_of(stream)
         group = group_of(host)
-        if peer is None or self._serving[group] >= SERVED_OF_GROUP or self._serving.total() >= SERVED_AT_ONCE:
+        if peer is None or self._transport.refuse(peer):
+            await stream.reset()
+            return
+        if self._serving[group] >= SERVED_OF_GROUP or self._serving.total() >= SERVED_AT_ONCE:
             self._faults["directory busy"] += 1
             await stream.reset()
             return

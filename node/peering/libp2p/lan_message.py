@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from zeroconf import DNSIncoming, DNSOutgoing, DNSPointer, DNSQuestion, DNSText
+from zeroconf._dns import DNSPointer, DNSQuestion, DNSText
+from zeroconf._protocol.incoming import DNSIncoming
+from zeroconf._protocol.outgoing import DNSOutgoing
 from zeroconf.const import _CLASS_IN, _FLAGS_AA, _FLAGS_QR_QUERY, _FLAGS_QR_RESPONSE, _TYPE_ANY, _TYPE_PTR, _TYPE_TXT
 
 from node.peering.libp2p.told import Scope, accepted, place_of, scope_of

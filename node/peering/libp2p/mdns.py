@@ -68,7 +68,10 @@ class Lan:
         self._is_asked = trio.Event()
 
     async def run(self) -> None:
-        """Asks and answers until cancelled."""
+        """Asks and answers until cancelled; a node that listens on this machine alone does nothing."""
+        addresses = self._transport.addresses()
+        if addresses and not near_addresses(addresses):
+            return
         while True:
             try:
                 with trio.socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
@@ -96,19 +99,22 @@ class Lan:
         while True:
             self._networks = self._interfaces()
             for network in self._networks:
-                if network.ip not in joined:
-                    self._join(sock, network.ip)
+                if network.ip not in joined and self._join(sock, network.ip):
                     joined.add(network.ip)
             joined &= {network.ip for network in self._networks}
             await self._send(sock, lan_message.question(self._run))
             await trio.sleep(ASK_S[min(turn, len(ASK_S) - 1)] * (0.75 + self._rng.random() / 2))
             turn += 1
 
-    def _join(self, sock: trio.socket.SocketType, host: IPv4Address) -> None:
+    def _join(self, sock: trio.socket.SocketType, host: IPv4Address) -> bool:
+        """Has the socket hear what is said in the network of `host`; whether it does."""
         try:
             sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(GROUP) + host.packed)
         except OSError as error:
             log.debug("no multicast at %s: %s", host, error)
+        else:
+            return True
+        return False
 
     async def _send(self, sock: trio.socket.SocketType, packet: bytes) -> None:
         """Sends a packet into each network; one that takes none is passed over."""

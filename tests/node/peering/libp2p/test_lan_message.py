@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from zeroconf import DNSOutgoing, DNSPointer, DNSQuestion, DNSText
+from zeroconf._dns import DNSPointer, DNSQuestion, DNSText
+from zeroconf._protocol.outgoing import DNSOutgoing
 
 from node.peering.libp2p.lan_message import MAX_HEARD, NOTHING, Heard, answer, hear, question, service_of
 from node.peering.libp2p.mdns import near_addresses

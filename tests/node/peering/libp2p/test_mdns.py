@@ -10,10 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import trio
 
+from node.peering.libp2p import mdns
 from node.peering.libp2p.lan_message import answer, question
 from node.peering.libp2p.mdns import GROUP, NEW_PEERS, PORT, lan_interfaces
+from node.peering.libp2p.transport import open_libp2p
 from node.peering.transport import peer_id
+from protocol.ed25519 import SecretKey
 
 RUN, OTHER_RUN = os.urandom(32), os.urandom(32)
 
@@ -99,3 +103,27 @@ def _answers(sock: socket.socket, address: str) -> int:
             count += address.encode() in sock.recv(10_000)
     except TimeoutError:
         return count
+
+
+async def test_a_node_on_loopback_alone_stays_out_of_the_lan() -> None:
+    async with open_libp2p(SecretKey.generate()) as transport:
+        with trio.fail_after(1):
+            await mdns.Lan(transport, RUN, lambda addresses: None).run()
+
+
+async def test_without_a_network_it_tries_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mdns, "_AGAIN_S", 0.01)
+    monkeypatch.setattr(mdns, "ASK_S", (0.01,))
+    tries = 0
+
+    def interfaces() -> tuple[()]:
+        nonlocal tries
+        tries += 1
+        if tries == 2:
+            raise OSError("the network is down")
+        return ()
+
+    async with open_libp2p(SecretKey.generate(), ["/ip4/0.0.0.0/tcp/0"]) as transport:
+        with trio.move_on_after(0.5):
+            await mdns.Lan(transport, RUN, lambda addresses: None, interfaces).run()
+    assert tries >= 4
