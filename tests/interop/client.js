@@ -27,27 +27,26 @@ const { values: options, positionals: [text] } = parseArgs({
 
 await run(async () => {
   const ticket = readTicket(text ?? '')
-  const peer = await openPeer()
+  const node = await openPeer()
   try {
-    console.log(JSON.stringify(await join(ticket, peer)))
+    console.log(JSON.stringify(await join(ticket, node)))
   } finally {
-    await peer.node.stop()
+    await node.stop()
   }
 })
 
-async function join (ticket, peer) {
-  const link = await openLink(peer.node, ticket.addresses)
-  const { connection, identity, ask } = link
+async function join (ticket, node) {
+  const { connection, identity, ask } = await openLink(node, ticket.addresses)
   const log = new Log(ticket)
   await log.begin(ask)
-  const heads = hear(peer.node, ticket.run, log, ask)
+  const heads = hear(node, ticket.run, log, ask)
   const { head, cosigned } = await log.follow(ask)
   require(cosigned !== undefined, 'a head that enough verifiers cosigned')
   const found = {
     peer: connection.remotePeer.toString(),
     address: connection.remoteAddr.toString(),
     protocols: identity.protocols,
-    ping_ms: await peer.node.services.ping.ping(connection.remotePeer),
+    ping_ms: await node.services.ping.ping(connection.remotePeer),
     run: hex(ticket.run),
     head: shown(head),
     cosigned: shown(cosigned),
@@ -56,7 +55,7 @@ async function join (ticket, peer) {
   }
   console.error('joined')
   const heard = await heads(Number(options.heads), Number(options.within))
-  return { ...found, heads: heard.map(shown), size: log.size, exchanges: peer.exchanges }
+  return { ...found, heads: heard.map(shown), size: log.size }
 }
 
 /**

@@ -17,7 +17,7 @@ const [text, ...files] = process.argv.slice(2)
 
 await run(async () => {
   const ticket = readTicket(text ?? '')
-  const { node } = await openPeer()
+  const node = await openPeer()
   try {
     const log = await copyLog(node, ticket)
     const blobs = new Blobs()

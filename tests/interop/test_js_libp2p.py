@@ -13,7 +13,9 @@ from node.blobs.service import BlobService
 from node.disk.blob_store import BlobStore
 from node.disk.store import Store
 from node.following.follower import LogFollower
+from node.peering.call import call
 from node.peering.libp2p.transport import open_libp2p
+from protocol import codec
 from protocol.blob import blob_digest
 from protocol.merkle import Tree
 from protocol.ticket import Ticket
@@ -23,7 +25,7 @@ from tests.interop.served_run import LONG, ServedRun, served_run
 from tests.node.keys import secret
 from verification.state import LogState
 
-HEADS = 3
+HEADS = 5
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +110,7 @@ def test_it_hears_the_announced_heads(run: ServedRun, joined: Any) -> None:
     assert joined["size"] >= max(head["size"] for head in heads)
     for head in heads:
         assert head["root_hash"] == root_at(run, head["size"])
+    assert {head["cosigned"] for head in heads} == {0, 1}
 
 
 def test_it_joins_by_websocket(run: ServedRun) -> None:
@@ -136,6 +139,8 @@ async def test_gonode_follows_and_fetches_from_it(run: ServedRun, tmp_path: Path
         assert mirror["size"] >= len(run.world.entries)
         async with open_libp2p(secret(60)) as transport:
             peer = await transport.dial(mirror["address"])
+            nobody = codec.encode({"addresses": []})
+            assert await call(transport, peer, "/gonode/peers/1", nobody) == nobody
             blobs = BlobService(transport, BlobStore(tmp_path / "public"))
             assert mirror["blobs"] == [blob_digest(LONG).hex()]
             assert await blobs.fetch(blob_digest(LONG), [peer]) == LONG
