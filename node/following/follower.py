@@ -28,7 +28,7 @@ log = logging.getLogger("gonode.net")
 POLL_S: Final = 10.0
 """One peer is asked for its heads so often, give or take a quarter, while gossip brings heads."""
 
-SILENT_POLL_S: Final = 5.0
+SILENT_POLL_S: Final = 3.0
 """The same once gossip brought no head for SILENCE_S."""
 
 SILENCE_S: Final = 20.0
@@ -37,15 +37,18 @@ QUICK_S: Final = 0.5
 """The first wait for a peer to show a head while the log has not begun or peers are new; it doubles up to POLL_S."""
 
 SPREAD_S: Final = 0.4
-"""The most that a node waits before it asks for the entries of a gossiped head, so that others have them by then."""
+"""The most that a node waits before it asks for the entries of a gossiped head, and as long again without a link to the
+coordinator: so that others have them by then."""
 
 AGAIN_S: Final = 0.3
 """The first wait, give or take a quarter, after nobody gave the entries of a head; it doubles up to MOST_AGAIN_S."""
 
 MOST_AGAIN_S: Final = 3.0
 
-ASKED_AT_ONCE: Final = 4
-"""Peers besides the coordinator that are asked for one head's entries, and those asked for heads in one round."""
+ASKED: Final = 2
+"""Peers besides the coordinator that are asked for one head's entries before the next wait."""
+
+_SHOW: Final = 4
 
 _LOOK_S: Final = 0.5
 _LIVE_ENTRIES: Final = 512
@@ -104,6 +107,7 @@ class LogFollower:
         self._targets: list[Target] = []
         self._waiting: list[Head] = []
         self._doubted: set[bytes] = set()
+        self._giver: bytes | None = None
         self._turns: list[bytes] = []
         self._moved = trio.Event()
 
@@ -154,7 +158,7 @@ class LogFollower:
             if found is not None:
                 shown.append(found)
 
-        peers = self._order(None)
+        peers = self._order(None, _SHOW)
         if self._replica.size < 2:
             for peer in peers:
                 await ask(peer)
@@ -256,8 +260,8 @@ class LogFollower:
         while True:
             if not (self._heard or self._targets):
                 await self._moved.wait()
-                if not self._coordinator_first and all(each.shown_by is None for each in self._heard):
-                    await trio.sleep(self._rng.uniform(0, SPREAD_S))
+                if all(each.shown_by is None for each in self._heard):
+                    await trio.sleep(self._spread_s())
             self._moved = trio.Event()
             self._take_heard()
             before = self._replica.size
@@ -302,24 +306,33 @@ class LogFollower:
             self._lied(peer, error)
         else:
             self._doubted.discard(peer)
+            self._giver = peer
 
     def _lied(self, peer: bytes, error: ProtocolError) -> None:
         log.info("the entries of %s lead to no proof: %s", short(peer), error)
         self._doubted.add(peer)
         self._report(peer, f"Its log entries lead to no proof: {error}")
 
-    def _order(self, first: bytes | None) -> list[bytes]:
-        """Whom to ask: who showed the head, a few in random order with the coordinator first or last, doubted ones."""
+    def _order(self, first: bytes | None, most: int = ASKED) -> list[bytes]:
+        """Whom to ask: who showed the head, who gave the last entries, others at random up to `most`, the coordinator.
+
+        That one before them with `coordinator_first`; doubted ones after all.
+        """
         connected = list(self._peers())
         self._doubted &= set(connected)
         self._rng.shuffle(connected)
+        connected.sort(key=lambda peer: (peer != first, peer in self._doubted, peer != self._giver))
         coordinators = set(self._coordinators())
-        connected.sort(key=lambda peer: peer in self._doubted)
-        others = [peer for peer in connected if peer not in coordinators][:ASKED_AT_ONCE]
+        others = [peer for peer in connected if peer not in coordinators][:most]
         named = [peer for peer in connected if peer in coordinators]
         order = [*named, *others] if self._coordinator_first else [*others, *named]
-        order.sort(key=lambda peer: (peer != first, peer in self._doubted))
-        return [first, *order] if first in connected and first not in order else order
+        return sorted(order, key=lambda peer: (peer != first, peer in self._doubted))
+
+    def _spread_s(self) -> float:
+        """How long to wait for others to have the entries of a gossiped head: longer the farther from the coordinator."""
+        if self._coordinator_first:
+            return 0.0
+        return self._rng.uniform(0, SPREAD_S) + (0.0 if self._coordinators() else SPREAD_S)
 
     def _jitter(self, seconds: float) -> float:
         return seconds * self._rng.uniform(0.75, 1.25)

@@ -212,6 +212,19 @@ def test_what_is_no_cosignature_is_refused(two: Desk) -> None:
     assert two.published() == size
 
 
+def test_a_head_is_told_once_when_enough_witnesses_cosigned_it(two: Desk) -> None:
+    told: list[bytes] = []
+    two.writer.on_cosigned = told.append
+    first, second = two.world.verifiers
+    size = two.sign()
+    two.cosign(first, size)
+    assert not told
+    two.cosign(second, size)
+    two.cosign(second, size)
+    (note,) = told
+    assert verify_head(SignedNote.parse(note), two.world.run, two.world.state.root).size == size
+
+
 def test_shares_survive_a_restart(two: Desk) -> None:
     size = two.sign()
     two.cosign(two.world.verifiers[0], size)

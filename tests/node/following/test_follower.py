@@ -1,109 +1,34 @@
 """Following the log: lying peers, forks, entries against the rules."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from pathlib import Path
-from random import Random
-from typing import Any
 
 import pytest
 import trio
 import trio.testing
 
-from node.disk.store import Head, Store
-from node.following.follower import LogFollower, LogForked, LogRefused, replay_log
+from node.following.follower import LogForked, LogRefused, replay_log
 from node.following.fork import ForkProof
-from node.following.service import LOG_PROTOCOL, LogService
-from node.peering.call import serve_calls
-from node.peering.memory.network import MemoryNetwork
-from node.peering.memory.transport import MemoryTransport
+from node.following.service import LOG_PROTOCOL
+from node.peering.call import CallRefused, call, serve_calls
 from protocol import codec
-from protocol.checkpoint import Checkpoint, SignedNote, cosign
-from protocol.entries import Entry, parse_entry
+from protocol.checkpoint import Checkpoint
 from protocol.errors import BadProof, ProtocolError, WrongSigner
 from protocol.merkle import Tree
-from protocol.receipt import Tick
-from protocol.root import COORDINATOR, VERIFIER, Role, Root
-from protocol.seeds import log_origin, run_id
-from protocol.types import ZERO
-from tests.node.keys import secret
-from verification.witness import witness_name
-
-OWNER, PEN, OTHER = secret(100), secret(101), secret(102)
-FORBIDDEN = 666
-ROOT = Root(ZERO, 1, 1, (OWNER.public,), (Role(COORDINATOR, PEN.public, "pen"),), 1).seal(OWNER)
-MANIFEST = Tick(ZERO, 1, 0).seal(OWNER)  # any second entry makes the run id; the rules are the replica's matter
-RUN = run_id(ROOT.payload, MANIFEST.payload)
-
-
-class Rules:
-    """A replica whose only rule is that no tick has the forbidden time."""
-
-    def __init__(self) -> None:
-        self.run = RUN
-        self.tree = Tree()
-        self.root = Root.parse(ROOT.payload)
-
-    @property
-    def size(self) -> int:
-        return self.tree.size
-
-    def apply(self, entry: bytes) -> Entry:
-        parsed = parse_entry(entry)
-        if isinstance(parsed.record, Tick) and parsed.record.unix_s == FORBIDDEN:
-            raise ProtocolError("This tick is forbidden.")
-        self.tree.append(entry)
-        return parsed
-
-
-def tick(number: int, unix_s: int = 0) -> bytes:
-    return Tick(RUN, number, unix_s).seal(PEN).encode()
-
-
-BEGINNING = [ROOT.encode(), MANIFEST.encode()]
-
-
-@dataclass
-class Log:
-    """One node's copy."""
-
-    transport: MemoryTransport
-    replica: Rules
-    store: Store
-    service: LogService
-
-    def extend(self, entries: Sequence[bytes]) -> None:
-        for entry in entries:
-            self.replica.tree.append(entry)
-        self.store.append(entries)
-
-    def sign(self, key: object = PEN) -> Head:
-        head = Checkpoint(log_origin(RUN), self.replica.size, self.replica.tree.root())
-        signed = Head(head.size, head.root_hash, head.sign(PEN if key is PEN else OTHER).encode())
-        self.store.put_head(signed)
-        return signed
-
-    def follower(self, path: Path, *peers: "Log", **more: Any) -> LogFollower:
-        keys = [peer.transport.key for peer in peers]
-        return LogFollower(self.transport, self.replica, self.store, lambda: keys, path, rng=Random(1), **more)
-
-
-@asynccontextmanager
-async def logs(path: Path, count: int) -> AsyncIterator[list[Log]]:
-    network = MemoryNetwork()
-    async with AsyncExitStack() as stack:
-        made: list[Log] = []
-        for number in range(count):
-            transport = await stack.enter_async_context(network.open(secret(number)))
-            store = stack.enter_context(Store(path / str(number) / "node.db"))
-            replica = Rules()
-            made.append(Log(transport, replica, store, LogService(transport, replica, store)))
-        for log in made:
-            for peer in made:
-                if peer is not log:
-                    await log.transport.dial(peer.transport.addresses()[0])
-        yield made
+from protocol.seeds import log_origin
+from tests.node.following.copies import (
+    BEGINNING,
+    FORBIDDEN,
+    OTHER,
+    PEN,
+    ROOT,
+    RUN,
+    Log,
+    Rules,
+    cosigned,
+    logs,
+    tick,
+)
 
 
 async def test_follow_in_steps_and_from_any_peer(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
@@ -134,26 +59,21 @@ async def test_follow_in_steps_and_from_any_peer(tmp_path: Path, autojump_clock:
 async def test_the_newest_cosigned_head_is_found_below_newer_ones(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
-    witness = secret(7)
     async with logs(tmp_path, 2) as (source, mine):
-        roles = (*source.replica.root.roles, Role(VERIFIER, witness.public, "witness"))
-        for log in (source, mine):
-            log.replica.root = replace(log.replica.root, roles=roles)
         follower = mine.follower(tmp_path, source)
         source.extend([*BEGINNING, tick(2)])
         head = source.sign()
         assert await follower.cosigned() is None
-        note = SignedNote.parse(head.note)
-        line = cosign(note.text, witness, witness_name(witness.public), 1)
-        cosigned = Head(head.size, head.root, note.with_signatures([line]).encode())
-        source.store.put_head(cosigned)
+        known = cosigned(head)
+        source.store.put_head(known)
         for number in range(3, 9):
             source.extend([tick(number)])
             source.sign()
         await follower.sync_once()
         assert mine.replica.size == 9
-        assert await follower.cosigned() == cosigned
-        assert mine.store.newest_head(3) == cosigned
+        assert follower.cosigned_size == 3
+        assert await follower.cosigned() == known
+        assert mine.store.newest_head(3) == known
 
 
 async def test_run_pulls_what_a_hint_announces(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
@@ -287,8 +207,6 @@ async def test_forbidden_entry_ends_belief(tmp_path: Path, autojump_clock: trio.
 async def test_bad_requests_are_refused(
     request_value: codec.Value, tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
-    from node.peering.call import CallRefused, call
-
     async with logs(tmp_path, 2) as (source, mine):
         source.extend([*BEGINNING, tick(2)])
         with pytest.raises(CallRefused):
