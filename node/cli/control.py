@@ -77,8 +77,8 @@ def _lines(answer: dict[str, Any]) -> list[str]:
     for name, value in answer.items():
         if name == "queues":
             for queue in value:
-                waits = f", waiting {_since(queue['since_unix_s'])}for: {queue['waiting_for']}"
-                lines.append(f"queue {queue['name']}: {queue['length']}{waits if queue['waiting_for'] else ''}")
+                waits = _waits(queue["waiting_for"], queue["since_unix_s"])
+                lines.append(f"queue {queue['name']}: {queue['length']}{waits}")
         elif name == "links":
             lines += [_link(link) for link in value]
         elif name == "services":
@@ -104,9 +104,13 @@ def _lines(answer: dict[str, Any]) -> list[str]:
 def _link(link: dict[str, Any]) -> str:
     """One connection: the peer, who dialed, and what is awaited."""
     way = "it dialed" if link["address"] is None else link["address"].rpartition("/p2p/")[0]
-    waits = f", waiting {_since(link['waiting_since_unix_s'])}for: {link['waiting_for']}"
-    return f"link {link['peer'][:8]}: {_since(link['since_unix_s'])}({way}){waits if link['waiting_for'] else ''}"
+    waits = _waits(link["waiting_for"], link["waiting_since_unix_s"])
+    return f"link {link['peer'][:8]}: {_since(link['since_unix_s'])}, {way}{waits}"
 
 
-def _since(unix_s: int | None) -> str:
-    return "" if unix_s is None else f"since {time.strftime('%Y-%m-%d %H:%M:%SZ', time.gmtime(unix_s))} "
+def _waits(what: str | None, unix_s: int | None) -> str:
+    return "" if not what else f", waiting for: {what}{'' if unix_s is None else f' ({_since(unix_s)})'}"
+
+
+def _since(unix_s: int) -> str:
+    return f"since {time.strftime('%Y-%m-%d %H:%M:%SZ', time.gmtime(unix_s))}"

@@ -138,6 +138,22 @@ STATUS = {
     "release": "first",
     "log_size": 7,
     "peers": 2,
+    "links": [
+        {
+            "peer": "cd" * 32,
+            "address": None,
+            "direction": "in",
+            "since_unix_s": 3,
+            "waiting_for": "/gonode/log/1 (head)",
+            "waiting_since_unix_s": 61,
+            "score": 0,
+        }
+    ],
+    "services": [
+        {"name": "links", "restarts": 0, "last_failure": None},
+        {"name": "gossip", "restarts": 2, "last_failure": "KeyError: 'x' (gossip.py:1)."},
+    ],
+    "contained": 4,
     "queues": [{"name": "batch", "length": 1, "waiting_for": "a peer", "since_unix_s": 12}],
     "games": 3,
     "plies": 100,
