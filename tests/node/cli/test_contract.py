@@ -208,7 +208,13 @@ def test_a_running_node(tmp_path: Path) -> None:
         assert the_object(answer) == STATUS
         text = gonode("status", "--dir", tmp_path).out
         assert "role: contributor\n" in text
-        assert "queue batch: 1, waiting for: a peer\n" in text
+        assert "queue batch: 1, waiting for: a peer (since 1970-01-01 00:00:12Z)\n" in text
+        assert (
+            "link cdcdcdcd: since 1970-01-01 00:00:03Z, it dialed, waiting for: /gonode/log/1 (head) "
+            "(since 1970-01-01 00:01:01Z)\n"
+        ) in text
+        assert "services: 2, restarts 2\n" in text
+        assert "service gossip: restarts 2, the last one after: KeyError: 'x' (gossip.py:1).\n" in text
         assert the_object(gonode("drain", "--dir", tmp_path, "--json")) == {"ok": True}
         assert gonode("stop", "--dir", tmp_path) == Answer(0, "Stopping.\n", "")
         assert heard == ["status", "status", "drain", "stop"]
