@@ -109,14 +109,18 @@ async def open_coordinator(
             _enter(envelope, state, store)
         for envelope in waiting_roots(home, state):
             _enter(envelope, state, store)
-        async with open_transport(host, listen or [_listen(ticket)]) as transport, trio.open_nursery() as nursery:
+        log = LogWriter(state, store, secret, home.public, trio.current_time)
+        async with (
+            _swept(log),
+            open_transport(host, listen or [_listen(ticket)]) as transport,
+            trio.open_nursery() as nursery,
+        ):
             blob_store = BlobStore(home.public)
             blobs = BlobService(transport, blob_store)
             LogService(transport, state, store)
             rng = rng or Random()
             reach = OwnReach(transport, rng)
             member = Member(home, transport, state, store, blobs, blob_store, reach, events, clock, rng)
-            log = LogWriter(state, store, secret, home.public, trio.current_time)
             table = PeerTable(store, host.public, clock, member.rng)
             conduct = Conduct(transport, Bans(store), table.is_fixed)
             blobs.report = conduct.report
@@ -138,8 +142,16 @@ async def open_coordinator(
             try:
                 yield coordinator
             finally:
-                log.publisher.sweep()
                 nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _swept(log: LogWriter) -> AsyncIterator[None]:
+    """At its end, when no peer can post any more, the public folder is rid of blobs that nothing names."""
+    try:
+        yield
+    finally:
+        log.publisher.sweep()
 
 
 def _enter(envelope: Envelope, state: LogState, store: Store) -> None:

@@ -4,6 +4,8 @@ Nodes are started, stopped, killed at any write and started again from what thei
 `events`; what must not be lost is gathered by a `Ledger` at every kill. An error that ends a node ends the simulation.
 """
 
+import os
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from hashlib import sha256
@@ -165,6 +167,10 @@ class Simulation:
         """Kills a node before the write that is `writes` writes away."""
         node.life.last_write = node.life.writes + writes
 
+    def break_disk(self, node: Node, writes: int, error: int) -> None:
+        """Has a node's disk take nothing from the write that is `writes` away, until its next life."""
+        node.life.fault, node.life.fault_at = error, node.life.writes + writes
+
     async def restart(self, node: Node) -> None:
         """Starts a node again once its last life is over."""
         await node.life.ended.wait()
@@ -222,9 +228,13 @@ class Simulation:
             return [parse_entry(entry).record for entry in store.iterate_log(start)]
 
     def audit(self, sample: int = 2) -> AuditReport:
-        """Audits the coordinator's public folder against every head that any node ever had."""
+        """Audits the coordinator's public folder against every head that any node ever had.
+
+        Where the last of several verifiers ended, too few were left to cosign what it had logged last.
+        """
         roots = tuple(self.ledger.heads(self.published))
-        options = AuditOptions(run=self.run, sample=sample, known_heads=roots)
+        is_working = len(self.verifiers) > 1
+        options = AuditOptions(run=self.run, sample=sample, known_heads=roots, is_working=is_working)
         return audit(FolderReader(self.coordinator.home.public), options)
 
     @property
@@ -236,6 +246,7 @@ class Simulation:
         """Checks, after `finish`, that nothing was lost, that all copies are one log, and that the audit passes."""
         self.note()
         self.ledger.verify(self)
+        assert not self.said("service"), [event.text for event in self.said("service")]
         report = self.audit()
         assert report.ok, [check for check in report.checks if check.ok is False]
 
@@ -249,6 +260,10 @@ class Simulation:
             assert life.is_killed
         except* (Expelled, WrongMachine):
             assert not node.is_honest
+        except* (OSError, sqlite3.Error) as group:
+            if life.fault is None:
+                raise
+            life.failure = group
         finally:
             life.ended.set()
 
@@ -303,6 +318,8 @@ class Simulation:
         if life.last_write is not None and life.writes >= life.last_write:
             self.kill(node)
             raise Killed
+        if life.fault is not None and life.fault_at is not None and life.writes >= life.fault_at:
+            raise OSError(life.fault, os.strerror(life.fault), str(path))
 
 
 @asynccontextmanager
