@@ -23,6 +23,7 @@ from node.founding.manifest_file import ManifestFileError
 from node.local import LocalError
 from node.matches.opponent import OpponentError
 from node.networks import NetworkFault
+from node.peering.addresses import AnnounceError
 from node.peering.transport import CannotListen, TransportError
 from node.services import ServiceLost
 from protocol.errors import ProtocolError
@@ -30,6 +31,7 @@ from verification.faults import LogFault
 from verification.proof import NetworkMissing
 
 REFUSALS: tuple[type[BaseException], ...] = (
+    AnnounceError,
     AuditInputError,
     CannotListen,
     DirectoryInUse,

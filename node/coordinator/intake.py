@@ -43,6 +43,8 @@ class Intake:
         """Takes a witness's cosignature; answers with nothing."""
         cosigning = Cosigning.parse(request)
         self._log.add_cosignature(cosigning.witness, cosigning.size, cosigning.line, Envelope.parse(cosigning.share))
+        if self._member.links is not None:
+            self._member.links.protect(peer)
         self._member.wake()
         return b""
 

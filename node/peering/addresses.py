@@ -4,11 +4,34 @@ Spec: docs/spec/swarm.md ("Links"). An address is text that ends in `/p2p/<peer 
 """
 
 import ipaddress
+import re
 from collections.abc import Iterable
 
 from node.peering.transport import peer_id
 
 _CIRCUIT = "/p2p-circuit/"
+_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?"
+_ANNOUNCED = re.compile(rf"/(?:(ip4|ip6)/([0-9A-Fa-f.:]{{2,45}})|dns[46]?/{_NAME})/tcp/([1-9][0-9]{{0,4}})(?:/ws)?")
+
+
+class AnnounceError(ValueError):
+    """One sentence about an address that cannot be announced."""
+
+
+def check_announced(address: str) -> None:
+    """Raises AnnounceError unless others may dial `address`: an IP address or a name, a port, WebSocket or not."""
+    match = _ANNOUNCED.fullmatch(address)
+    try:
+        if match is None or int(match[3]) > 65535:
+            raise ValueError
+        if match[1] is not None:
+            host = ipaddress.ip_address(match[2])
+            if f"ip{host.version}" != match[1] or host.is_unspecified or host.is_multicast:
+                raise ValueError
+    except ValueError:
+        raise AnnounceError(
+            f"{address[:80]!r}: expected /ip4/ADDRESS/tcp/PORT, /ip6/ADDRESS/tcp/PORT or /dns/NAME/tcp/PORT, or with /ws."
+        ) from None
 
 
 def is_relayed(address: str) -> bool:

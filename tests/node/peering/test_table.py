@@ -4,11 +4,12 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
+import pytest
 import trio
 import trio.testing
 
 from node.disk.store import PeerRecord, Store
-from node.peering.addresses import detour, told_addresses
+from node.peering.addresses import AnnounceError, check_announced, detour, told_addresses
 from node.peering.table import MAX_KNOWN, MAX_OWN, PeerTable, backoff_s
 from node.peering.transport import peer_id
 from tests.node.keys import secret
@@ -182,3 +183,27 @@ def test_told_addresses() -> None:
     ]
     assert told_addresses(["/memory/1" + OWN], (), KEY) == ["/memory/1" + OWN]
     assert [detour(each) for each in (lan, "/ip4/1.2.3.4/tcp/5/ws" + OWN, relayed)] == [0, 1, 2]
+
+
+def test_what_can_be_announced() -> None:
+    for good in (
+        "/ip4/203.0.113.5/tcp/4001",
+        "/ip6/2001:db8::1/tcp/1",
+        "/dns/example.org/tcp/443/ws",
+        "/dns4/a.b/tcp/65535",
+    ):
+        check_announced(good)
+    for bad in (
+        "",
+        "203.0.113.5:4001",
+        "/ip4/0.0.0.0/tcp/4001",
+        "/ip4/203.0.113.5/tcp/0",
+        "/ip4/203.0.113.5/tcp/65536",
+        "/ip6/203.0.113.5/tcp/1",
+        "/ip4/203.0.113.5/udp/1",
+        "/dns/-x/tcp/1",
+        "/dns/a b/tcp/1",
+        "/ip4/203.0.113.5/tcp/4001" + OWN,
+    ):
+        with pytest.raises(AnnounceError, match="expected /ip4/"):
+            check_announced(bad)
