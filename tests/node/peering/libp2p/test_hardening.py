@@ -29,17 +29,20 @@ PORT_OF_NOBODY = 1
 class Victim:
     """A victim's process and address."""
 
+    script = "victim.py"
+
     def __init__(self, *limits: int) -> None:
         root = Path(__file__).parents[3]
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("victim.py")), *map(str, limits)],
+            [sys.executable, str(Path(__file__).with_name(self.script)), *map(str, limits)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONPATH": str(root)},
         )
         assert self.process.stdout is not None
-        self.address = self.process.stdout.readline().strip()
+        self.addresses = self.process.stdout.readline().split()
+        self.address = self.addresses[0]
         self.key = address_key(self.address)
 
     def close(self) -> None:
