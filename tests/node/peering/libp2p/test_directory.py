@@ -9,8 +9,9 @@ import trio
 
 from node.peering.libp2p import directory
 from node.peering.libp2p.kad import records
+from node.peering.libp2p.kad.message import content_target, id_bytes
 from node.peering.libp2p.transport import Libp2pTransport, open_libp2p
-from node.peering.transport import Unreachable
+from node.peering.transport import Unreachable, peer_id
 from protocol.ed25519 import SecretKey
 
 RUN, OTHER_RUN = b"a" * 32, b"b" * 32
@@ -95,3 +96,25 @@ async def test_a_failed_refresh_is_counted_and_begun_anew(monkeypatch: pytest.Mo
 
 def test_the_protocols_name() -> None:
     assert directory.directory_protocol(RUN) == f"/gonode/{'61' * 8}/kad/1.0.0"
+
+
+async def test_the_librarys_own_kademlia_takes_part_under_our_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this node serves and what it asks is libp2p's Kademlia: py-libp2p's finds and provides through it."""
+    from libp2p.kad_dht import common, kad_dht, peer_routing, provider_store
+    from libp2p.peer.id import ID
+
+    for module in (common, kad_dht, peer_routing, provider_store):
+        monkeypatch.setattr(module, "PROTOCOL_ID", directory.directory_protocol(RUN))
+    theirs, ours = content_target(KEY).hex(), b"o" * 32
+    async with chain(3) as nodes, open_libp2p(SecretKey.generate()) as other:
+        await other.dial(nodes[0].addresses()[0])
+        dht = kad_dht.KadDHT(other.host, kad_dht.DHTMode.SERVER)
+        await dht.add_peer(ID(id_bytes(nodes[0].key)))
+        await nodes[2].provide(KEY)
+        for found in await dht.find_providers(theirs):
+            assert found.peer_id.to_bytes() == id_bytes(nodes[2].key)
+            assert [f"{address}/p2p/{peer_id(nodes[2].key)}" for address in found.addrs] == list(nodes[2].addresses())
+        assert found
+        assert await dht.provide(content_target(ours).hex())
+        await trio.sleep(0.3)
+        assert await nodes[2].find(ours) == other.addresses()
