@@ -128,10 +128,11 @@ class Store:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # SQLite ends it by itself at some errors, and leaves it open at others
+                self._db.execute("ROLLBACK")
             raise
-        self._db.execute("COMMIT")
 
     # ---- log
 

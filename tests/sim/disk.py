@@ -4,6 +4,7 @@ A write is a statement that changes the store, or a file that is renamed to its 
 synchronised to the real disk, which a kill of a process does not need.
 """
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -14,6 +15,11 @@ from typing import Any
 from unittest.mock import patch
 
 CHANGES = ("BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT")
+SQLITE_SAYS = {
+    errno.ENOSPC: "database or disk is full",
+    errno.EROFS: "attempt to write a readonly database",
+    errno.EIO: "disk I/O error",
+}
 LINKED = "public"
 LEFT_OUT = ("lock", "node.db-shm")
 
@@ -24,7 +30,7 @@ class Killed(BaseException):
 
 @contextmanager
 def watched_disks(before_write: Callable[[Path], None]) -> Iterator[None]:
-    """Calls `before_write` with the path of each file that is to be changed; it may raise Killed."""
+    """Calls `before_write` with the path of each file that is to be changed; it may raise Killed, or an OSError."""
     connect, replace = sqlite3.connect, os.replace
 
     class Connection(sqlite3.Connection):
@@ -34,12 +40,18 @@ def watched_disks(before_write: Callable[[Path], None]) -> Iterator[None]:
             if sql.startswith("PRAGMA synchronous"):
                 sql = "PRAGMA synchronous = OFF"
             if sql.startswith(CHANGES):
-                before_write(self.path)
+                self._before_write()
             return super().execute(sql, *parameters)
 
         def executemany(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
-            before_write(self.path)
+            self._before_write()
             return super().executemany(sql, *parameters)
+
+        def _before_write(self) -> None:
+            try:
+                before_write(self.path)
+            except OSError as error:
+                raise sqlite3.OperationalError(SQLITE_SAYS[error.errno or 0]) from error
 
     def connect_watched(path: Path, **options: Any) -> Connection:
         connection = connect(path, factory=Connection, **options)

@@ -31,12 +31,18 @@ class Event:
 
 @dataclass(slots=True, eq=False)
 class Life:
-    """One life of a node, from its start to its end or kill."""
+    """One life of a node, from its start to its end or kill.
+
+    From write `fault_at` on its disk takes nothing, with the error number `fault`; `failure` is what it ended with.
+    """
 
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
     ended: trio.Event = field(default_factory=trio.Event)
     writes: int = 0
     last_write: int | None = None
+    fault: int | None = None
+    fault_at: int | None = None
+    failure: BaseExceptionGroup[Exception] | None = None
     is_killed: bool = False
 
 
