@@ -152,17 +152,17 @@ class Relay:
         self._circuits_from[source] += 1
         try:
             far = await self._open_stop(ID(target_id), stream.muxed_conn.peer_id)
-            if far is None:
-                await self._answer(stream, Status.CONNECTION_FAILED)
-                return
-            try:
-                await self._answer(stream, Status.OK, limit=self._limit())
-                await self._carry(stream, far)
-            finally:
-                await drop(far)
+            if far is not None:
+                try:
+                    await self._answer(stream, Status.OK, limit=self._limit())
+                    await self._carry(stream, far)
+                finally:
+                    await drop(far)
         finally:
             _decrement(self._circuits_to, target)
             _decrement(self._circuits_from, source)
+        if far is None:
+            await self._answer(stream, Status.CONNECTION_FAILED)
 
     async def _open_stop(self, target: Any, source: Any) -> Any:
         """A stream on which the target took the circuit; None when it did not."""

@@ -161,6 +161,7 @@ class Libp2pTransport:
         self._handlers: dict[str, Any] = {}
         self._topics: dict[str, tuple[Any, trio.MemorySendChannel[tuple[bytes, bytes]]]] = {}
         self._dialed: dict[bytes, str] = {}
+        self._dialing: dict[bytes, trio.Lock] = {}
         self._relayed: Any = None
         self._relay: Any = None
         self._relay_limits: RelayLimits | None = None
@@ -214,17 +215,29 @@ class Libp2pTransport:
             info_from_p2p_addr(place)
         except Exception as error:
             raise Unreachable(f"{address[:200]!r} is not an address that can be dialed.") from error
+        through = split_circuit(address)
         with trio.move_on_after(DIAL_S):
-            if key not in self.peers():
-                through = split_circuit(address)
-                if through is None:
-                    await self._connect(place, key)
-                else:
-                    relay = await self.dial(through)
-                    await self._relayed.connect(relay, key, address)
-                self._dialed[key] = address
+            relay = None if through is None or key in self.peers() else await self.dial(through)
+            async with self._dialing_alone(key):
+                if key not in self.peers():
+                    if relay is None:
+                        await self._connect(place, key)
+                    else:
+                        await self._relayed.connect(relay, key, address)
+                    self._dialed[key] = address
             return key
         raise Unreachable(f"Nobody answered at {address} within {DIAL_S:g} s.")
+
+    @asynccontextmanager
+    async def _dialing_alone(self, key: bytes) -> AsyncIterator[None]:
+        """One task after the other dials a peer, the next one when it is connected or could not be."""
+        lock = self._dialing.setdefault(key, trio.Lock())
+        try:
+            async with lock:
+                yield
+        finally:
+            if not lock.locked() and not lock.statistics().tasks_waiting:
+                self._dialing.pop(key, None)
 
     def is_dialed(self) -> bool:
         from node.peering.libp2p.circuit import is_circuit
