@@ -85,7 +85,7 @@ class Links:
         self._capacity = capacity
         self._keep = keep
         self._sought: deque[str] = deque(maxlen=MAX_SOUGHT)
-        self._held: dict[bytes, Link] = {}
+        self._made: dict[bytes, str] = {}
         self._released: set[bytes] = set()
         self._protected: dict[bytes, float] = {}
         self._asked_here: dict[bytes, float] = {}
@@ -129,17 +129,17 @@ class Links:
                 await trio.sleep(TICK_S)
 
     def _look(self) -> None:
-        """Notes which dialed links ended early and which lasted."""
+        """Notes which of the links made here ended early and which lasted."""
         now = trio.current_time()
-        held = {link.peer: link for link in self._transport.links()}
-        for peer, link in self._held.items():
-            if link.address is None:
-                continue
-            if now - link.since_s >= EARLY_S:
-                self.table.held(link.address)
-            elif peer not in held and peer not in self._released:
-                self.table.lost_early(link.address)
-        self._held = held
+        since = {link.peer: link.since_s for link in self._transport.links()}
+        for peer, address in list(self._made.items()):
+            if peer not in since:
+                if peer not in self._released:
+                    self.table.lost_early(address)
+                del self._made[peer]
+            elif now - since[peer] >= EARLY_S:
+                self.table.held(address)
+                del self._made[peer]
         self._released.clear()
 
     def _due(self) -> str | None:
@@ -176,6 +176,7 @@ class Links:
             self.table.failed(address)
             return False
         self.table.worked(address)
+        self._made[peer] = address
         nursery.start_soon(self._exchange, peer)
         return True
 
