@@ -8,7 +8,7 @@ protobuf classes and the host, none of its Kademlia (docs/adr/0027-own-kademlia.
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -76,6 +76,10 @@ _RESTART_S: Final = 5.0
 _OWN_GROUP: Final = "own"
 
 
+class _NotNow(Unreachable):
+    """A peer may not be dialed now, which says nothing about it."""
+
+
 def directory_protocol(run: bytes) -> str:
     """The stream protocol of the directory of `run`."""
     return f"/gonode/{run.hex()[:16]}/kad/1.0.0"
@@ -129,26 +133,26 @@ class Directory:
 
     async def find(self, key: bytes) -> tuple[str, ...]:
         """Up to MAX_FOUND addresses of peers that are said to serve `key`; raises Unreachable when nobody answered."""
-        providers = {told.key: told for told in self.records.find(key, MAX_FOUND)}
-        answered = await self._look_up(KadMessage(Kind.GET_PROVIDERS, content_target(key)), found=providers)
-        providers.pop(self._transport.key, None)
-        if not answered and not providers:
+        found = [self.records.find(key, MAX_FOUND)]
+        answered = await self._look_up(KadMessage(Kind.GET_PROVIDERS, content_target(key)), found=found)
+        own = self._transport.key
+        said = [list(_in_turn(told.addresses for told in each if told.key != own)) for each in found]
+        if not answered and not any(said):
             raise Unreachable("No peer of the directory could be reached.")
-        turns = zip_longest(*(told.addresses for told in providers.values()))
-        return tuple(address for address in chain.from_iterable(turns) if address is not None)[:MAX_FOUND]
+        return tuple(dict.fromkeys(_in_turn(said)))[:MAX_FOUND]
 
     async def _look_up(
-        self, request: KadMessage, leave: KadMessage | None = None, found: dict[bytes, Told] | None = None
+        self, request: KadMessage, leave: KadMessage | None = None, found: list[tuple[Told, ...]] | None = None
     ) -> int:
         """Asks its way to the target of `request` and leaves `leave` with the REPLICAS closest.
 
-        Providers that were told come into `found`, which ends the look-up when there are MAX_FOUND. Gives how many peers
-        answered, or took what was left with them. Connections made for it end with it, unless used by then.
+        What each peer tells of providers comes into `found`. Gives how many peers answered, or took what was left with
+        them. Connections made for it end with it, unless used by then.
         """
         self._meet()
         lookup = Lookup(request.target, self._transport.key, self._seeds(request.target))
         dialed: set[bytes] = set()
-        found = {} if found is None else found
+        found = [] if found is None else found
         try:
             with trio.move_on_after(LOOKUP_S):
                 async with self._looking:
@@ -168,7 +172,7 @@ class Directory:
         return seeds
 
     async def _ask_along(
-        self, lookup: Lookup, request: KadMessage, dialed: set[bytes], found: dict[bytes, Told]
+        self, lookup: Lookup, request: KadMessage, dialed: set[bytes], found: list[tuple[Told, ...]]
     ) -> None:
         dials = LookupDials(self._budget)
 
@@ -179,25 +183,26 @@ class Directory:
             except Exception as error:
                 log.debug("the directory got no answer from %s: %r", short(candidate.key), error)
                 lookup.failed(candidate.key)
-                self.contacts.failed(candidate.key)
+                if not isinstance(error, _NotNow):
+                    self.contacts.failed(candidate.key)
                 return
             lookup.answered(candidate.key, answer.closer)
-            for told in answer.providers if request.kind is Kind.GET_PROVIDERS else ():
-                if told.addresses and (told.key in found or len(found) <= MAX_FOUND):
-                    found.setdefault(told.key, told)
+            found.append(answer.providers)
 
-        while len(found) < MAX_FOUND and (chosen := lookup.next(AT_ONCE)):
+        while chosen := lookup.next(AT_ONCE):
             async with trio.open_nursery() as nursery:
                 for candidate in chosen:
                     nursery.start_soon(ask, candidate)
 
     async def _connect(self, candidate: Candidate, dials: LookupDials, dialed: set[bytes]) -> None:
-        """Sees that a candidate is connected; raises Unreachable when it cannot, or may not, be dialed."""
+        """Sees that a candidate is connected; raises Unreachable when it cannot be dialed, _NotNow when it may not."""
         if candidate.key in self._transport.peers():
             return
+        failure: type[Unreachable] = _NotNow
         for address in candidate.addresses:
             if not dials.may_dial(address, candidate.teller):
                 continue
+            failure = Unreachable
             with trio.move_on_after(ASK_S):
                 try:
                     await self._transport.dial(address)
@@ -206,7 +211,7 @@ class Directory:
                 dials.worked(address)
                 dialed.add(candidate.key)
                 return
-        raise Unreachable(f"Peer {short(candidate.key)} is at no address that the directory may dial now.")
+        raise failure(f"Peer {short(candidate.key)} is at no address that the directory reaches now.")
 
     async def _request(self, peer: bytes, request: KadMessage) -> KadMessage:
         """The answer of `peer`; raises whatever the library, the clock or a malformed answer does."""
@@ -343,6 +348,11 @@ class Directory:
             return [str(address) for address in self._transport.host.get_peerstore().addrs(ID(id_bytes(key)))]
         except Exception:
             return ()
+
+
+def _in_turn(lists: Iterable[Iterable[str]]) -> Iterator[str]:
+    """The first of each list, then the second of each, and so on: nobody's list crowds out another's."""
+    return (each for each in chain.from_iterable(zip_longest(*lists)) if each is not None)
 
 
 def _host_of(stream: Any) -> str:

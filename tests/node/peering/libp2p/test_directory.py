@@ -3,15 +3,17 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import trio
+from libp2p.utils.varint import encode_varint_prefixed, read_varint_prefixed_bytes_limited
 
 from node.peering.libp2p import directory
 from node.peering.libp2p.kad import records
-from node.peering.libp2p.kad.message import content_target, id_bytes
+from node.peering.libp2p.kad.message import MAX_ANSWER, KadMessage, Kind, Told, content_target, id_bytes
 from node.peering.libp2p.transport import Libp2pTransport, open_libp2p
-from node.peering.transport import Unreachable, peer_id
+from node.peering.transport import MAX_FOUND, Unreachable, peer_id
 from protocol.ed25519 import SecretKey
 
 RUN, OTHER_RUN = b"a" * 32, b"b" * 32
@@ -60,6 +62,24 @@ async def test_a_node_that_left_is_not_given_for_long(monkeypatch: pytest.Monkey
             assert await nodes[2].find(KEY) == leaver.addresses()
         await trio.sleep(1.0)
         assert await nodes[2].find(KEY) == ()
+
+
+async def test_a_liar_crowds_nobody_out() -> None:
+    async def lie(stream: Any) -> None:
+        await read_varint_prefixed_bytes_limited(stream, MAX_ANSWER)
+        told = tuple(Told(bytes([each]) * 32, (f"/ip4/127.0.0.1/tcp/{each + 1}",)) for each in range(20))
+        await stream.write(
+            encode_varint_prefixed(KadMessage(Kind.GET_PROVIDERS, content_target(KEY), (), told).encode())
+        )
+        await stream.close()
+
+    async with chain(3) as nodes, open_libp2p(SecretKey.generate()) as liar:
+        await nodes[0].provide(KEY)
+        liar.host.set_stream_handler(directory.directory_protocol(RUN), lie)
+        await nodes[2].dial(liar.addresses()[0])
+        found = await nodes[2].find(KEY)
+        assert nodes[0].addresses()[0] in found
+        assert len(found) == MAX_FOUND
 
 
 async def test_runs_do_not_mix() -> None:
