@@ -34,7 +34,9 @@ SILENT_POLL_S: Final = 3.0
 SILENCE_S: Final = 20.0
 
 QUICK_S: Final = 0.5
-"""The first wait for a peer to show a head while the log has not begun or peers are new; it doubles up to POLL_S."""
+"""The first wait after a peer showed no head; it doubles up to POLL_S, or MOST_BEGIN_S while the log has not begun."""
+
+MOST_BEGIN_S: Final = 2.0
 
 SPREAD_S: Final = 0.4
 """The most that a node waits before it asks for the entries of a gossiped head, and as long again without a link to the
@@ -104,6 +106,7 @@ class LogFollower:
         self._pulling = trio.Lock()
         self._heard: list[Target] = []
         self._heard_s = -SILENCE_S
+        self._is_called = False
         self._targets: list[Target] = []
         self._waiting: list[Head] = []
         self._doubted: set[bytes] = set()
@@ -127,10 +130,18 @@ class LogFollower:
             nursery.start_soon(self._poll)
             nursery.start_soon(self._follow)
 
+    def is_head(self, note: bytes) -> bool:
+        """Whether a gossiped note is worth passing on: the coordinator signed it, as far as that can be checked yet."""
+        try:
+            return self._replica.size < 2 or bool(self._heads.verified(note))
+        except ProtocolError:
+            return False
+
     def hint(self, note: bytes) -> None:
         """Follows the head in a gossiped note soon, if the coordinator signed it and it is news."""
         if self._replica.size < 2:
-            return  # nobody's signature can be checked yet; polls are quick until then
+            self._is_called = True  # no signature can be checked yet, but somebody may have the beginning
+            return
         if not self._heads.is_news(note):
             return
         try:
@@ -180,7 +191,8 @@ class LogFollower:
             peers = self._peers()
             fresh = [peer for peer in peers if peer not in known]
             known = set(peers)
-            if fresh:
+            if fresh or self._is_called:
+                self._is_called = False
                 self._turns = [*fresh, *self._turns]
                 quick_s, due_s = QUICK_S, trio.current_time()
             if trio.current_time() >= due_s and peers:
@@ -189,7 +201,8 @@ class LogFollower:
                     is_silent = trio.current_time() - self._heard_s >= SILENCE_S
                     wait_s = SILENT_POLL_S if is_silent else POLL_S
                 else:
-                    wait_s, quick_s = quick_s, min(2 * quick_s, POLL_S)
+                    most_s = MOST_BEGIN_S if self._replica.size < 2 else POLL_S
+                    wait_s, quick_s = quick_s, min(2 * quick_s, most_s)
                 due_s = trio.current_time() + self._jitter(wait_s)
             await trio.sleep(min(_LOOK_S, max(0.0, due_s - trio.current_time())) if peers else _LOOK_S)
 

@@ -156,6 +156,7 @@ async def test_notes_that_do_not_hold_cause_no_call(tmp_path: Path, autojump_clo
         forged = signed_head(tree, OTHER).note
         for note in (forged, b"nonsense", b"", forged.replace(b"\n3\n", b"\n9\n"), source.store.heads()[0].note):
             follower.hint(note)
+            assert follower.is_head(note) == (note == source.store.heads()[0].note)
         await trio.sleep(2)
         assert source.calls["entries"] == 0
         assert mine.store.heads() == source.store.heads()
