@@ -70,7 +70,7 @@ SERVED_OF_GROUP: Final = 8
 
 REQUESTS_OF_STREAM: Final = 16
 REQUEST_S: Final = 10.0
-_MEET_S: Final = 5.0
+_MEET_S: Final = 1.0
 _WAIT_FOR_PEERS_S: Final = 5.0
 _RESTART_S: Final = 5.0
 _OWN_GROUP: Final = "own"
