@@ -27,7 +27,7 @@ SENSITIVE: Final = (
     ("plies_per_core_s", 4.0),
     ("games_per_batch", 4.0),
     ("q", 4.0),
-    ("poll_s", 10.0),
+    ("call_core_s", 0.5),
 )
 """Numbers that matter most, and what each is multiplied by; q cannot be less. A ply's cost is visits and network."""
 

@@ -12,9 +12,8 @@ from native.netfile import Architecture, file_bytes
 from node.blobs.fetch import CHUNK_S
 from node.coordinator.adjudicator import MOST_AT_ONCE
 from node.coordinator.coordinator import CHECKPOINT_EVERY_S
-from node.following import follower
+from node.following import follower, service
 from node.founding.manifest_file import load_manifest
-from node.launch import POLL_S
 from node.peering import gossip
 from node.peering.libp2p.quota import Limits
 from node.peering.links import LINKS
@@ -123,10 +122,13 @@ class Assumptions:
     # Log and following
     head_s: float = _code(CHECKPOINT_EVERY_S, "s", "node.coordinator.coordinator, one head")
     decisions_per_head: int = _code(MOST_AT_ONCE, "batches", "node.coordinator.adjudicator")
-    poll_s: float = _code(POLL_S, "s", "node.launch, a follower's round")
-    heads_asked: int = _code(
-        follower._ASKED_AT_ONCE, "calls/round", "node.following.follower, besides one for `cosigned`"
+    poll_s: float = _code(follower.POLL_S, "s", "node.following.follower, one call, while gossip brings heads")
+    entries_calls: float = _assumed(
+        2.2,
+        "calls/head",
+        "for entries, those in vain too: what 30 nodes of tests.node.following made, 4 linked to its source",
     )
+    entries_answered_s: float = _code(service.ENTRIES_PER_S, "calls/s", "node.following.service, at most")
     entries_per_core_s: float = _measured(594, "entries/s", "log", "signatures verified")
     known_entries_per_core_s: float = _measured(2024, "entries/s", "log", "signatures known")
     entry_memory_bytes: float = _measured(848, "bytes", "scale --measure", "what an applied entry leaves in the state")
@@ -135,6 +137,7 @@ class Assumptions:
     # Network
     links: int = _code(LINKS, "links", "node.peering.links, dialed; twice that are held when others dial too")
     connections: int = _code(Limits().connections, "connections", "node.peering.libp2p.quota")
+    kept_connections: float = _assumed(0.75, "share", "of them, over which a coordinator sheds (node.peering.links)")
     degree: int = _code(16, "peers", "node.peering.libp2p.transport, GossipSub")
     repeat_s: float = _code(gossip.REPEAT_S, "s", "node.peering.gossip, every publication again")
     gossip_pace: float = _assumed(

@@ -63,17 +63,16 @@ RESOURCES: Final = (
         lambda each: 1.0,
         STOPS,
         "posts and heads come late, then calls time out",
-        "poll less often, and peers before the coordinator (POLL_S and the order are in the code, no options); "
         "games_per_batch up",
     ),
     Resource(
-        "coordinator: connections",
-        "connections",
-        lambda each: each.nodes + each.verifiers,
-        lambda each: each.given.connections,
-        STOPS,
-        "whoever comes later cannot register or post",
-        "Limits(connections=...) up (code, no option); then posts passed on by mirrors (to be built)",
+        "coordinator and verifiers: connections",
+        "connections of one",
+        lambda each: each.nodes / (1 + each.verifiers) + each.verifiers,
+        lambda each: each.given.kept_connections * each.given.connections,
+        FAILS,
+        "whoever comes later has nobody to post to, and waits for a free place",
+        "Limits(connections=...) up (code, no option); more verifiers; then others that pass posts on (to be built)",
     ),
     Resource(
         "timeout_entries: a gate assignment on the slowest class",
@@ -183,8 +182,8 @@ RESOURCES: Final = (
         lambda each: each.given.coordinator_up_mbit_s,
         STOPS,
         "followers fall behind",
-        "games_per_batch up; the public folder behind a web server serves mirrors and audits; followers that ask other "
-        "peers first, and the light form (to be built)",
+        "games_per_batch up; the public folder behind a web server serves mirrors and audits; the light "
+        "form (to be built)",
     ),
     Resource(
         "coordinator: disk after a month",
@@ -229,7 +228,7 @@ RESOURCES: Final = (
         lambda each: each.gossip_messages_s,
         lambda each: each.given.gossip_pace,
         FAILS,
-        "heads are lost, polls find them (does not depend on the number of nodes: one publisher)",
+        "heads are lost, polls find them (does not depend on the number of nodes: one publisher, two notes a head)",
         "a head each two seconds",
     ),
     Resource(

@@ -82,24 +82,24 @@ class Load:
         return self.log_bytes_s * DAY_S
 
     @property
-    def poll_calls_s(self) -> float:
-        """Calls a follower makes a second: heads of its peers and the cosigned one, each round."""
-        return (self.given.heads_asked + 1) / self.given.poll_s
+    def follow_calls_s(self) -> float:
+        """Calls a follower makes a second: polls, and for the entries of each gossiped head."""
+        return 1 / self.given.poll_s + self.given.entries_calls * self.heads_s
 
     @property
-    def poll_bytes_s(self) -> float:
-        """Bytes a second of these calls, answers included."""
-        return self.poll_calls_s * (self.note_bytes + self.given.call_bytes)
+    def follow_bytes_s(self) -> float:
+        """Bytes a second of these calls besides the log, answers included: a poll shows two notes."""
+        return self.follow_calls_s * self.given.call_bytes + 2 * self.note_bytes / self.given.poll_s
 
     @property
     def full_down_bytes_s(self) -> float:
         """What a full follower downloads."""
-        return self.log_bytes_s + self.poll_bytes_s + self.gossip_bytes_s
+        return self.log_bytes_s + self.follow_bytes_s + self.gossip_bytes_s
 
     @property
     def full_core_share(self) -> float:
         """The share of one core that following takes: entries, own calls, and at most as many served to others."""
-        return self.entries_s / self.given.entries_per_core_s + 2 * self.poll_calls_s * self.given.call_core_s
+        return self.entries_s / self.given.entries_per_core_s + 2 * self.follow_calls_s * self.given.call_core_s
 
     @property
     def full_memory_bytes(self) -> float:
@@ -138,8 +138,8 @@ class Load:
 
     @property
     def gossip_messages_s(self) -> float:
-        """Messages a node takes a second, copies included: heads, which only the coordinator publishes."""
-        return self.gossip_copies * self.heads_s
+        """Messages a node takes a second, copies included: the coordinator publishes each head twice."""
+        return 2 * self.gossip_copies * self.heads_s
 
     @property
     def gossip_bytes_s(self) -> float:
@@ -187,19 +187,30 @@ class Load:
         return self.plies_s * self.given.q * TRACE_BYTES
 
     @property
+    def coordinator_links(self) -> float:
+        """Connections of the coordinator: verifiers, and contributors until it sheds them; others post to verifiers."""
+        return min(self.nodes + self.verifiers, self.given.kept_connections * self.given.connections)
+
+    @property
+    def coordinator_follow_calls_s(self) -> float:
+        """Calls for its log: each linked node at most one a head, and its turn among the peers that a node polls."""
+        polls = 1 / (self.given.poll_s * 2 * self.given.links)
+        return self.coordinator_links * (self.heads_s + polls)
+
+    @property
     def coordinator_up_bytes_s(self) -> float:
-        """Log and answers to polls for all, batches for verifiers, weights: the coordinator is everybody's first peer."""
-        polls = 2 / self.given.poll_s * (self.note_bytes + self.given.call_bytes)
-        log_out = (self.nodes + self.verifiers) * (self.log_bytes_s + polls)
-        return log_out + self.batch_bytes_s + self.release_bytes / self.cycle_s
+        """Log and notes for linked nodes, batches for verifiers, weights."""
+        answered = min(1.0, self.given.entries_answered_s / (self.coordinator_links * self.heads_s))
+        log_out = answered * self.coordinator_links * self.log_bytes_s
+        calls = self.coordinator_follow_calls_s * (self.note_bytes + self.given.call_bytes)
+        return log_out + calls + self.batch_bytes_s + self.release_bytes / self.cycle_s
 
     @property
     def coordinator_core_share(self) -> float:
-        """The share of one core that its one thread needs: polls, posts, blobs, entries, disk."""
+        """The share of one core that its one thread needs: followers, posts, blobs, entries, disk."""
         given = self.given
-        followers = self.nodes + self.verifiers
         blobs_s = self.batches_s + self.openings_s
-        calls = followers * (2 / given.poll_s + self.heads_s) + self.entries_s + 2 * blobs_s
+        calls = self.coordinator_follow_calls_s + self.entries_s + 2 * blobs_s
         entries = self.entries_s * (1 / given.entries_per_core_s + 2 / given.known_entries_per_core_s)
         disk = (2 * blobs_s + self.entries_s / 2) * given.durable_file_s
         sent = (self.coordinator_up_bytes_s + self.coordinator_down_bytes_s) / given.stream_bytes_per_core_s
