@@ -5,8 +5,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,10 +12,11 @@ import trio
 
 from node.peering.libp2p import mdns
 from node.peering.libp2p.lan_message import answer, question
-from node.peering.libp2p.mdns import GROUP, NEW_PEERS, PORT, lan_interfaces
+from node.peering.libp2p.mdns import GROUP, NEW_PEERS, PORT
 from node.peering.libp2p.transport import open_libp2p
 from node.peering.transport import peer_id
 from protocol.ed25519 import SecretKey
+from tests.node.peering.libp2p.multicast import lan
 
 RUN, OTHER_RUN = os.urandom(32), os.urandom(32)
 
@@ -44,30 +43,6 @@ class LanNode:
         *heard, pages = rest.splitlines()
         assert int(pages.removeprefix("pages ")) * 4096 < 150 << 20
         return heard
-
-
-@contextmanager
-def lan() -> Iterator[tuple[socket.socket, str]]:
-    """A socket on the group and the address of its network; skips the test where multicast does not come back."""
-    interfaces = lan_interfaces()
-    if not interfaces:
-        pytest.skip("this machine has no network but loopback")
-    host = interfaces[0].ip
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
-            sock.setsockopt(socket.SOL_SOCKET, option, 1)
-        try:
-            sock.bind(("", PORT))
-            sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(GROUP) + host.packed)
-            sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, host.packed)
-            sock.settimeout(1)
-            probe = os.urandom(20)
-            sock.sendto(probe, (GROUP, PORT))
-            while sock.recv(10_000) != probe:
-                pass
-        except OSError as error:
-            pytest.skip(f"multicast does not work on this machine: {error}")
-        yield sock, str(host)
 
 
 def test_nodes_of_a_run_find_each_other() -> None:
