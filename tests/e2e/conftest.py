@@ -1,11 +1,20 @@
-"""A finished run that the tests of this folder share."""
+"""What the tests of this folder share: a finished run, a network typed by hand, a small disk."""
 
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
-from tests.e2e.process import FAST, TINY, Ended, gonode
+from protocol.entries import parse_entry
+from protocol.record import Record
+from tests.e2e.process import FAST, LOOPBACK, TINY, Ended, Running, gonode, log_of, running
+
+R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +40,85 @@ def local(directory: Path, *more: object) -> tuple[object, ...]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
     directory = tmp_path_factory.mktemp("finished") / "run"
     return FinishedRun(directory, gonode(*local(directory)))
+
+
+@dataclass(frozen=True, slots=True)
+class Handmade:
+    """A coordinator and a verifier with the scalar kernel, started by their own commands."""
+
+    folder: Path
+    ticket: str
+    coordinator: Running
+    verifier: Running
+
+    def invite(self, name: str) -> Path:
+        """A file with a new invite."""
+        ended = gonode("invite", self.folder / "coordinator")
+        assert ended.status == 0
+        path = self.folder / f"{name}.invite"
+        path.write_text(ended.out, encoding="ascii")
+        return path
+
+    def joining(self, name: str, *more: object) -> tuple[object, ...]:
+        """The arguments of `gonode join` after its name."""
+        options = (
+            "--dir",
+            self.folder / name,
+            "--invite",
+            self.invite(name),
+            "--listen",
+            LOOPBACK,
+            "--threads",
+            1,
+            "--games",
+            1,
+        )
+        return self.ticket, *options, "--name", name, "--json", *more
+
+    def logged(self, record: type[R]) -> dict[bytes, R]:
+        """The records of this kind in the coordinator's log, by the digests of their envelopes."""
+        entries = (parse_entry(entry) for entry in log_of(self.folder / "coordinator"))
+        return {entry.envelope.digest: entry.record for entry in entries if isinstance(entry.record, record)}
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Handmade]:
+    folder = tmp_path_factory.mktemp("roles")
+    key = _request(folder)
+    founded = gonode("run", "init", folder / "coordinator", "--from", TINY, "--verifier", key)
+    assert founded.status == 0
+    assert "Run tiny, id " in founded.err
+    ticket = founded.out.strip()
+    assert ticket.startswith("gonode1")
+    verifying = ("verify", ticket, "--dir", folder / "verifier", "--listen", LOOPBACK, "--kernel", "scalar", "--json")
+    with (
+        running(folder / "coordinate", "coordinate", folder / "coordinator", "--json") as coordinator,
+        running(folder / "verify", *verifying, "--threads", 1) as verifier,
+    ):
+        coordinator.event("listening")
+        yield Handmade(folder, ticket, coordinator, verifier)
+
+
+def _request(folder: Path) -> str:
+    """A verifier's key; a ticket is needed to ask for it, so a first run is founded for nothing else."""
+    nobody = gonode("run", "init", folder / "asked", "--from", TINY)
+    ended = gonode("verify", nobody.out.strip(), "--dir", folder / "verifier", "--request")
+    assert ended.status == 0
+    assert len(bytes.fromhex(ended.out.strip())) == 32
+    return ended.out.strip()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of two megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if shutil.which("mount") is None or os.geteuid() != 0:
+        pytest.skip("Only the superuser can mount a small disk.")
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("This machine lets nobody mount a small disk.")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)

@@ -1,11 +1,10 @@
 """What the machine refuses, in one sentence each: full disk, directory that cannot be written, taken port, second start."""
 
-import os
 import resource
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -72,22 +71,6 @@ def test_a_disk_that_is_full_at_the_start(tmp_path: Path, founded: Path, free: i
     assert gonode("run", "init", tmp_path / "other", "--from", TINY, setup=limited(min(free, 1000))).status == 2
     with running(founded.with_name("said"), "coordinate", founded, "--json") as command:
         command.event("listening")
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of two megabytes."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if shutil.which("mount") is None or os.geteuid() != 0:
-        pytest.skip("Only the superuser can mount a small disk.")
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], capture_output=True, check=False
-    )
-    if mounted.returncode != 0:
-        pytest.skip("This machine lets nobody mount a small disk.")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
 
 
 def test_a_disk_that_fills_while_the_node_runs(founded: Path, small_disk: Path) -> None:
