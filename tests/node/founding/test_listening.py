@@ -33,6 +33,8 @@ def test_port_zero_at_an_address_of_another_machine() -> None:
 def test_addresses() -> None:
     assert check_address("/ip4/0.0.0.0/tcp/0") == ("0.0.0.0", 0)
     assert check_address("/ip4/10.1.2.3/tcp/65535") == ("10.1.2.3", 65535)
+    assert check_address("/ip4/10.1.2.3/tcp/65535/ws") == ("10.1.2.3", 65535)
+    assert settle_port("/ip4/10.1.2.3/tcp/1/ws", KEY).startswith("/ip4/10.1.2.3/tcp/1/ws/p2p/")
 
 
 @pytest.mark.parametrize(
@@ -46,6 +48,8 @@ def test_addresses() -> None:
         "/ip4/127.0.0.1/tcp/65536",
         "/ip4/127.0.0.1/tcp/-1",
         "/ip4/127.0.0.1/tcp/1/",
+        "/ip4/127.0.0.1/tcp/1/wss",
+        "/ip4/127.0.0.1/tcp/1/ws/",
         "/ip4/127.0.0.1/tcp/1\n",
         "/ip4/127.0.0.256/tcp/1",
         "/ip4/127.0.0/tcp/1",
