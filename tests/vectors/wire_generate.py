@@ -415,6 +415,60 @@ def ids() -> Iterator[Case]:
         yield case(description, "refused", {"id": text})
 
 
+def directory() -> Iterator[Case]:
+    """Messages of the directory as they are read: kinds 2 to 5 with a target, and what they name of peers."""
+    key, id_bytes = CONTRIBUTOR.public, bytes.fromhex("002408011220")
+    place = bytes.fromhex("04c000020106") + (4001).to_bytes(2, "big")  # /ip4/192.0.2.1/tcp/4001
+    target = b"\x12\x20" + bytes(32)
+    lan = "192.0.2.7"
+    more = [place[:-2] + port.to_bytes(2, "big") for port in (4002, 4003, 4004, 4005)]
+    four = {"key": key, "addresses": [ASKER.replace("4001", str(port)) for port in (4001, 4002, 4003, 4004)]}
+
+    def field(number: int, data: bytes) -> bytes:
+        return bytes([number << 3 | 2, len(data)]) + data
+
+    def peer(number: int, key: bytes, *places: bytes, prefix: bytes = id_bytes) -> bytes:
+        return field(number, field(1, prefix + key) + b"".join(field(2, each) for each in places) + b"\x18\x02")
+
+    def read(
+        description: str, kind: int, *peers: bytes, teller: str = lan, target: bytes = target, **told: Any
+    ) -> Case:
+        message = bytes([8, kind]) + field(2, target) * bool(target) + b"".join(peers)
+        output = {
+            "kind": kind,
+            "target": target,
+            "closer": told.get("closer", []),
+            "providers": told.get("providers", []),
+        }
+        return case(description, "ok", {"message": message, "teller": teller}, output)
+
+    contributor = {"key": key, "addresses": [ASKER]}
+    yield read("A provider.", 2, peer(9, key, place), providers=[contributor])
+    yield read("A question for providers.", 3)
+    both = {"closer": [contributor], "providers": [contributor]}
+    yield read("An answer to it.", 3, peer(8, key, place), peer(9, key, place), **both)
+    yield read("A question for a peer.", 4, target=id_bytes + key)
+    yield read("A ping.", 5, target=b"")
+    nowhere = {"key": key, "addresses": []}
+    yield read(
+        "An address of a LAN, told from the Internet.", 4, peer(8, key, place), teller="9.9.9.9", closer=[nowhere]
+    )
+    loopback = bytes.fromhex("047f000001060016")
+    yield read("An address of this machine, told from a LAN.", 4, peer(8, key, loopback), closer=[nowhere])
+    yield read("Five addresses, of which four count.", 4, peer(8, key, place, *more), closer=[four])
+    yield read("A peer with a key of another kind.", 4, peer(8, key, place, prefix=b"\x12\x20"))
+    for description, message in (
+        ("PUT_VALUE.", b"\x08\x00" + field(2, target)),
+        ("GET_VALUE.", b"\x08\x01" + field(2, target)),
+        ("A kind that is none.", b"\x08\x06" + field(2, target)),
+        ("No target.", b"\x08\x04"),
+        ("A target of 65 bytes.", b"\x08\x04" + field(2, bytes(65))),
+        ("A field that ends too late.", b"\x08\x04\x12\x22\x00"),
+        ("No protobuf.", b"\xff\xff"),
+    ):
+        yield case(description, "refused", {"message": message, "teller": lan})
+
+
 GROUPS: Final[Sequence[tuple[str, str, Any]]] = (
     ("log-requests", "Requests of /gonode/log/1 and what the peer of served.json answers.", log_requests),
     ("log-answers", "Answers of /gonode/log/1 and what a follower believes; all others are honest.", log_answers),
@@ -430,6 +484,7 @@ GROUPS: Final[Sequence[tuple[str, str, Any]]] = (
     ("posts", "Messages of /gonode/post/1 and /gonode/cosign/1.", posts),
     ("gossip", "Publications.", gossip),
     ("frames", "Bytes of a stream and their first frame.", frames),
+    ("directory", "Messages of the directory and how they are read.", directory),
     ("ids", "Peer ids.", ids),
 )
 

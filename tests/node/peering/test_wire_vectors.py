@@ -18,6 +18,8 @@ from node.following.follower import LogFollower
 from node.following.service import LOG_PROTOCOL, LogService
 from node.peering.call import CallRefused, call, serve_calls
 from node.peering.gossip import Gossip
+from node.peering.libp2p.kad.message import MalformedMessage
+from node.peering.libp2p.kad.message import parse as parse_directory
 from node.peering.libp2p.transport import Libp2pStream
 from node.peering.links import PEERS_PROTOCOL, Links
 from node.peering.memory.network import MemoryNetwork
@@ -296,6 +298,24 @@ async def test_frames(case: Any, autojump_clock: trio.testing.MockClock) -> None
         case _:
             with pytest.raises(PeerGone):
                 await stream.receive()
+
+
+@pytest.mark.parametrize("case", cases("directory"))
+def test_directory(case: Any) -> None:
+    message, teller = unhex(case["input"]["message"]), case["input"]["teller"]
+    if case["expect"] == "ok":
+        read = parse_directory(message, teller)
+        told = [
+            [{"key": each.key.hex(), "addresses": list(each.addresses)} for each in peers]
+            for peers in (read.closer, read.providers)
+        ]
+        assert {"kind": read.kind, "target": read.target.hex(), "closer": told[0], "providers": told[1]} == case[
+            "output"
+        ]
+        assert parse_directory(read.encode(), teller) == read
+    else:
+        with pytest.raises(MalformedMessage):
+            parse_directory(message, teller)
 
 
 @pytest.mark.parametrize("case", cases("ids"))
