@@ -21,6 +21,8 @@ Train = Callable[[Path, Report], Awaitable[None]]
 
 GIVE_UP_AFTER = 5
 STOP_WITHIN_S = 20
+SILENT_S = 1800
+"""A trainer that says nothing for so long is ended and started again: a process may hang without dying."""
 
 
 class TrainingFailed(Exception):
@@ -56,16 +58,22 @@ async def _run_once(job: Path, report: Report) -> tuple[int, bool, str]:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_keep_tail, process.stderr, tail)
             pending = bytearray()
-            async for part in process.stdout:
-                pending += part
-                *lines, rest = pending.split(b"\n")
-                pending = bytearray(rest)
-                for line in lines:
-                    event = _event(bytes(line))
-                    if event is not None:
-                        moved = moved or event.get("event") == "progress"
-                        await report(event)
-            await process.wait()
+            with trio.move_on_after(SILENT_S) as silence:
+                async for part in process.stdout:
+                    silence.deadline = trio.current_time() + SILENT_S
+                    pending += part
+                    *lines, rest = pending.split(b"\n")
+                    pending = bytearray(rest)
+                    for line in lines:
+                        event = _event(bytes(line))
+                        if event is not None:
+                            moved = moved or event.get("event") == "progress"
+                            await report(event)
+                await process.wait()
+            if silence.cancelled_caught:
+                process.kill()
+                await process.wait()
+                return process.returncode or 0, moved, f"it said nothing for {SILENT_S:g} s and was ended"
     finally:
         if process.returncode is None:
             with trio.CancelScope(shield=True):

@@ -20,6 +20,7 @@ from protocol.root import VERIFIER
 from protocol.seeds import epoch_hash
 
 LOOK_EVERY_S = 1.0
+SEEN_WITHIN_S = 60.0
 
 NOT_APPROVED = (
     "this key's approval as a verifier; give it (gonode verify --request) to the root's holder, who signs it in "
@@ -123,4 +124,5 @@ class EpochKeeper:
             self._member.events("refused", f"epoch entry refused: {refusal}")
             await trio.sleep(LOOK_EVERY_S)
         else:
-            await self._member.until_size(posted.index + 1)
+            with trio.move_on_after(SEEN_WITHIN_S):  # what was not logged after all is posted again
+                await self._member.until_size(posted.index + 1)

@@ -1,0 +1,67 @@
+"""The trainer's process as the coordinator watches it: restarted when it dies or hangs, given up without progress."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from node.coordinator import trainer_process
+from node.coordinator.trainer_process import GIVE_UP_AFTER, TrainingFailed, train
+
+SAYS = 'echo \'{"event": "progress", "step": 1}\'\n'
+
+
+def trainer_of(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> None:
+    """Makes a shell script the trainer; `$0.lives` has a line for each of its lives."""
+    path = folder / "trainer.sh"
+    path.write_text(f"#!/bin/sh\necho life >> {path}.lives\n{script}", encoding="ascii")
+    path.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(path))
+
+
+def lives(folder: Path) -> int:
+    return len((folder / "trainer.sh.lives").read_text().splitlines())
+
+
+async def trained(folder: Path) -> list[dict[str, Any]]:
+    """What a trainer reports until it is done."""
+    reports: list[dict[str, Any]] = []
+
+    async def report(event: dict[str, Any]) -> None:
+        reports.append(event)
+
+    with trio.fail_after(30):
+        await train(folder / "job.json", report)
+    return reports
+
+
+async def test_one_that_hangs_is_ended_and_started_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(trainer_process, "SILENT_S", 0.5)
+    hangs_once = f'[ "$(wc -l < {tmp_path}/trainer.sh.lives)" -gt 1 ] || exec sleep 1000\n'
+    trainer_of(monkeypatch, tmp_path, f"{SAYS}{hangs_once}")
+    assert [each["event"] for each in await trained(tmp_path)] == ["progress", "progress"]
+    assert lives(tmp_path) == 2
+
+
+async def test_one_that_hangs_without_progress_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(trainer_process, "SILENT_S", 0.2)
+    trainer_of(monkeypatch, tmp_path, "exec sleep 1000\n")
+    with pytest.raises(TrainingFailed, match=r"ended 5 times without progress .* said nothing for 0.2 s"):
+        await trained(tmp_path)
+    assert lives(tmp_path) == GIVE_UP_AFTER
+
+
+async def test_one_that_talks_may_take_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(trainer_process, "SILENT_S", 1.0)
+    trainer_of(monkeypatch, tmp_path, f"{SAYS}sleep 0.7\n{SAYS}sleep 0.7\n{SAYS}")
+    assert len(await trained(tmp_path)) == 3
+    assert lives(tmp_path) == 1
+
+
+async def test_a_refused_job_is_told_with_its_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    trainer_of(monkeypatch, tmp_path, "echo 'The job names no window.' >&2\nexit 2\n")
+    with pytest.raises(TrainingFailed, match=r"^The job names no window\.$"):
+        await trained(tmp_path)
+    assert lives(tmp_path) == 1
