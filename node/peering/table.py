@@ -72,6 +72,11 @@ class PeerTable:
                     if peer.address in self._known or peer.address in self._fixed or self._makes_room(peer.key, seen):
                         self._keep(peer)
 
+    def addresses_of(self, key: bytes) -> list[str]:
+        """The known addresses of a peer, the best first."""
+        known = [peer for peer in self._known.values() if peer.key == key]
+        return [peer.address for peer in sorted(known, key=_preference)]
+
     def has(self, address: str) -> bool:
         """Whether an address is known, which one that cannot be dialed never is."""
         return address in self._known

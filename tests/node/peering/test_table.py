@@ -82,6 +82,7 @@ async def test_one_address_of_a_peer_at_a_time_direct_ones_first(
             tried.append(way)
             table.failed(way)
         assert tried == [direct, websocket, relayed]
+        assert table.addresses_of(secret(1).public) == tried
         assert table.next(anyone) is None
         await trio.sleep(10)
         assert table.next(anyone) == direct
