@@ -13,7 +13,10 @@ from random import Random
 
 import trio
 
+from node.blobs.options import BlobOptions
+from node.blobs.retention import Retention, needed_blobs
 from node.blobs.service import BlobService
+from node.blobs.sharing import Sharing
 from node.disk.blob_store import BlobStore
 from node.disk.home import Home
 from node.disk.lockfile import locked
@@ -54,6 +57,7 @@ async def open_member(
     announced: Sequence[str] = (),
     relays: UseRelays = UseRelays.NEVER,
     serves_relay: bool = False,
+    blob_options: BlobOptions = BlobOptions(),  # noqa: B008 - it is frozen
 ) -> AsyncIterator[Member]:
     """A member that follows the log from its peers; with `await_log` it is given once it has root and manifest.
 
@@ -67,8 +71,8 @@ async def open_member(
         replay_log(state, store)
         async with open_transport(secret, listen) as transport, trio.open_nursery() as nursery:
             reach = RemoteReach(transport, ticket, rng)
-            blob_store = BlobStore(home.public)
-            blobs = BlobService(transport, blob_store)
+            blob_store = BlobStore(home.public, clock)
+            blobs = open_blobs(transport, blob_store, blob_options, rng)
             LogService(transport, state, store)
             table = PeerTable(store, secret.public, clock, rng)
             table.learn(ticket.addresses, fixed=True)
@@ -104,7 +108,8 @@ async def open_member(
             )
             member.follower = follower
             member.links = links
-            gossip = open_gossip(member, secret, follower.hint)
+            gossip = Gossip(transport, ticket.run, on_head=follower.hint, is_head=follower.is_head)
+            sharing = open_sharing(member, secret, table)
             services = member.services
             transport.on_error = services.look_at
             nursery.start_soon(services.watch)
@@ -112,6 +117,12 @@ async def open_member(
             nursery.start_soon(services.keep, "reachability", reachability.run)
             nursery.start_soon(services.keep, "bans", conduct.run)
             nursery.start_soon(services.keep, "gossip", gossip.run)
+            nursery.start_soon(services.keep, "sharing", sharing.run)
+            if blob_options.keep_bytes is not None:
+                needed = partial(needed_blobs, state, store)
+                fetching = lambda: blobs.fetching  # noqa: E731 - a name for one expression
+                retention = Retention(blob_store, needed, blob_options.keep_bytes, fetching, clock)
+                nursery.start_soon(services.keep, "retention", retention.run)
             nursery.start_soon(services.keep, "following", follower.run)
             nursery.start_soon(services.keep, "mirrors", partial(reach.seek, links.seek))
             if lan:
@@ -119,7 +130,8 @@ async def open_member(
 
                 nursery.start_soon(services.keep, "lan", Lan(transport, ticket.run, table.learn).run)
             addresses = transport.addresses()
-            events("listening", f"Listening at {', '.join(addresses)}.", address=addresses[0] if addresses else "")
+            places = f"at {', '.join(addresses)}" if addresses else "nowhere"
+            events("listening", f"Listening {places}.", address=addresses[0] if addresses else "")
             if state.size < 2:
                 events(
                     "connecting",
@@ -132,19 +144,28 @@ async def open_member(
             nursery.cancel_scope.cancel()
 
 
-def open_gossip(member: Member, secret: SecretKey, on_head: Callable[[bytes], None]) -> Gossip:
-    """The node's gossip; have-lists count from peers that this run knows."""
+def open_blobs(transport: Transport, store: BlobStore, options: BlobOptions, rng: Random) -> BlobService:
+    """The node's exchange of blobs."""
+    return BlobService(transport, store, up=options.up, down=options.down, rng=rng, work=options.work)
+
+
+def open_sharing(member: Member, secret: SecretKey, table: PeerTable) -> Sharing:
+    """Has the node's networks found, and finds others'; have-lists count from contributors and the ticket's peers."""
 
     def knows(key: bytes) -> bool:
         return member.state.size >= 2 and (
             member.state.registry.find(key) is not None or key in member.reach.coordinators()
         )
 
-    return Gossip(
+    sharing = Sharing(
         member.transport,
         secret,
         member.state.run,
         knows=knows,
-        on_head=on_head,
+        addresses_of=table.addresses_of,
         now_ms=lambda: int(member.clock() * 1000),
+        rng=member.rng,
     )
+    member.networks.sharing = sharing
+    member.blobs.seek = sharing.seek
+    return sharing

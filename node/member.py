@@ -75,7 +75,7 @@ class Member:
         self.clock = clock
         self.rng = rng
         self.services = Services(events, rng)
-        self.networks = Networks(blob_store, blobs, transport.peers)
+        self.networks = Networks(blobs, transport.peers)
         self.build = package_version()
         self.cpu = cpu_name()
         self._changed = trio.Event()

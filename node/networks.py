@@ -6,18 +6,20 @@ the manifest by the engine (or is uniform evaluation) and never fetched.
 
 import hashlib
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from native.errors import EngineError
 from native.network import Network
 from native.search import Player
 from node.blobs.service import BlobService
-from node.disk.blob_store import BlobStore
+from node.blobs.sharing import Sharing
 from protocol.manifest import Manifest
 from protocol.types import ZERO
 from verification.releases import first_network
 
-FETCH_WITHIN_S = 120
+FETCH_WITHIN_S = 600
 KEEP_LOADED = 4
+MOST_TOLD = 4
 
 
 class NetworkFault(Exception):
@@ -25,12 +27,13 @@ class NetworkFault(Exception):
 
 
 class Networks:
-    """Loaded networks as players, a few at a time."""
+    """Loaded networks as players, a few at a time; with `sharing`, others are told which ones this node serves."""
 
-    def __init__(self, store: BlobStore, blobs: BlobService, peers: Callable[[], Sequence[bytes]]) -> None:
-        self._store = store
+    def __init__(self, blobs: BlobService, peers: Callable[[], Sequence[bytes]]) -> None:
+        self.sharing: Sharing | None = None
         self._blobs = blobs
         self._peers = peers
+        self._held: list[bytes] = []
         self._loaded: dict[bytes, Network] = {}
 
     async def player(self, name: bytes, network: bytes, blob: bytes, length: int) -> Player:
@@ -40,7 +43,10 @@ class Networks:
         """
         loaded = self._loaded.get(network)
         if loaded is None:
-            data = self._store.get(blob) or await self._blobs.fetch(blob, self._peers(), length, FETCH_WITHIN_S)
+            data = await self._blobs.fetch(
+                blob, partial(self._peers_for, blob), length, FETCH_WITHIN_S, began=partial(self._hold, blob)
+            )
+            self._hold(blob)
             if len(data) != length or hashlib.sha256(data).digest() != network:
                 raise NetworkFault(f"The file of network {network.hex()[:16]} is not the one that the log names.")
             try:
@@ -58,6 +64,15 @@ class Networks:
                 return Player(None, name)
             loaded = self._remember(ZERO, file)
         return Player(loaded, name)
+
+    def _peers_for(self, blob: bytes) -> Sequence[bytes]:
+        return self._peers() if self.sharing is None else self.sharing.peers_for(blob)
+
+    def _hold(self, blob: bytes) -> None:
+        """Has others know that this node serves a network, from its first chunk on."""
+        self._held = [blob, *(each for each in self._held if each != blob)][:MOST_TOLD]
+        if self.sharing is not None:
+            self.sharing.hold(self._held)
 
     def _remember(self, key: bytes, data: bytes) -> Network:
         loaded = self._loaded[key] = Network.load(data)

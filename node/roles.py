@@ -14,6 +14,7 @@ from typing import Any
 import trio
 
 from native.search import selftest
+from node.blobs.options import BlobOptions
 from node.contributor.contributor import Contributor
 from node.coordinator.opening import open_coordinator
 from node.disk.home import Home, read_ticket
@@ -40,6 +41,7 @@ class Peering:
     announce: Sequence[str]
     lan: bool
     relays: UseRelays
+    blobs: BlobOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ async def _member(
         relays=options.peering.relays,
         serves_relay=serves_relay,
         announced=options.peering.announce,
+        blob_options=options.peering.blobs,
     ) as member:
         yield member
 
@@ -181,7 +184,12 @@ def run_relay(options: NodeOptions) -> int:
 
 
 def run_coordinator(
-    home: Home, settings: EngineSettings, as_json: bool, listen: Sequence[str], announce: Sequence[str] = ()
+    home: Home,
+    settings: EngineSettings,
+    as_json: bool,
+    listen: Sequence[str],
+    announce: Sequence[str] = (),
+    blobs: BlobOptions = BlobOptions(),  # noqa: B008 - it is frozen
 ) -> int:
     """Coordinates until stopped; the exit status."""
     selftest()
@@ -191,7 +199,7 @@ def run_coordinator(
         async with AsyncExitStack() as stack:
             engine = await stack.enter_async_context(open_engine(settings, events, home.fault))
             role = await stack.enter_async_context(
-                open_coordinator(home, engine, events, time.time, listen=listen, announced=announce)
+                open_coordinator(home, engine, events, time.time, listen=listen, announced=announce, blob_options=blobs)
             )
             home.fault.unlink(missing_ok=True)
             stop = trio.Event()

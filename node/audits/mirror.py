@@ -88,7 +88,7 @@ async def _fetch_all(member: Member, digests: Iterable[bytes]) -> set[bytes]:
     async def fetch(digest: bytes) -> None:
         async with slots:
             try:
-                await member.blobs.fetch(digest, member.reach.peers(), MAX_BLOB_BYTES, BLOB_WITHIN_S)
+                await member.blobs.fetch(digest, member.reach.peers, MAX_BLOB_BYTES, BLOB_WITHIN_S)
             except TransportError as error:
                 log.debug("not copied: %s", error)
                 missing.add(digest)

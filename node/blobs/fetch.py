@@ -36,6 +36,9 @@ IDLE_S: Final = 15.0
 _BITMAP_BYTES: Final = 1024
 _PEERLESS_S: Final = 3.0
 _LANES: Final = 4
+_SOURCES: Final = 16
+_FEW_CHUNKS: Final = 2
+_FIRST_ALONE_S: Final = 0.5
 _LOOK_S: Final = (0.05, 1.0)
 _ASK_AGAIN_S: Final = (0.25, 5.0)
 _WAIT_S: Final = 0.5
@@ -52,7 +55,8 @@ class Unkept(TransportError):
 class Fetch:
     """Gets the missing chunks of `part`.
 
-    `distrust(peer, error)` is told of wrong bytes; from then on `peers` does not name that peer.
+    `distrust(peer, error)` is told of wrong bytes; from then on `peers` does not name that peer. `first` is a peer
+    to begin with.
     """
 
     def __init__(
@@ -63,12 +67,14 @@ class Fetch:
         distrust: Callable[[bytes, ProtocolError], None],
         down: Throttle,
         rng: Random,
+        first: bytes | None = None,
     ) -> None:
         self._transport = transport
         self._part = part
         self._peers = peers
         self._distrust = distrust
         self._down = down
+        self._first = first
         self._count = len(part.chunks.hashes)
         self._picks = Picks(self._count, part.missing, rng)
         self._changed = trio.Event()
@@ -78,9 +84,10 @@ class Fetch:
     async def run(self) -> None:
         """Returns when no chunk is missing; raises Unreachable when nobody gives what is, Unkept."""
         async with trio.open_nursery() as nursery:
-            self._progress_s = trio.current_time()
+            began = self._progress_s = trio.current_time()
             while self._part.missing and self._failure is None:
-                for source in self._picks.admit(self._peers()):
+                is_new = self._count <= _FEW_CHUNKS and trio.current_time() < began + _FIRST_ALONE_S
+                for source in self._picks.admit(self._candidates(), 1 if is_new else _SOURCES):
                     nursery.start_soon(self._watch, source)
                     for lane in range(min(_LANES, self._count)):
                         nursery.start_soon(self._ask, source, lane)
@@ -89,6 +96,11 @@ class Fetch:
             nursery.cancel_scope.cancel()
         if self._failure is not None:
             raise self._failure
+
+    def _candidates(self) -> Sequence[bytes]:
+        """The peers that may be asked, the one first that gave the chunk list."""
+        peers = self._peers()
+        return [self._first, *peers] if self._first is not None and self._first in peers else peers
 
     def _check_hope(self) -> None:
         idle_s = trio.current_time() - self._progress_s
@@ -111,6 +123,10 @@ class Fetch:
             except CallRefused:
                 source.is_looked_at = True
                 source.holds = frozenset()
+                if len(self._candidates()) > len(self._picks.live):
+                    self._picks.leave(source)  # in favour of others
+                    self._tell()
+                    return
                 await trio.sleep(again_s)
                 again_s = min(2 * again_s, _ASK_AGAIN_S[1])
             except ProtocolError as error:

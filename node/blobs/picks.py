@@ -86,11 +86,14 @@ class Picks:
         """Whether a chunk was asked for and did not come yet."""
         return bool(self._flights) or self.choosing > 0
 
-    def admit(self, peers: Iterable[bytes]) -> list[Source]:
-        """New sources among `peers`, those that were left long enough ago too."""
+    def admit(self, peers: Iterable[bytes], most: int) -> list[Source]:
+        """New sources among `peers`, in order, until there are `most`; those that were left long enough ago too."""
         now = trio.current_time()
-        found = []
+        found: list[Source] = []
+        room = most - len(self.live)
         for peer in peers:
+            if len(found) >= room:
+                break
             known = self.sources.get(peer)
             if known is None or (known.left_until_s is not None and known.left_until_s <= now):
                 self.sources[peer] = Source(peer, now, useful_s=now)

@@ -140,7 +140,7 @@ class BlobService:
 
     async def _fetch(self, digest: bytes, peers: Peers, max_bytes: int, began: Callable[[], None] | None) -> None:
         try:
-            chunks = await self._chunk_list(digest, peers, max_bytes)
+            chunks, first = await self._chunk_list(digest, peers, max_bytes)
             part = Part(self.store, chunks, self._work)
             await part.open()
             self._parts[digest] = part
@@ -148,7 +148,7 @@ class BlobService:
                 async with trio.open_nursery() as nursery:
                     if began is not None:
                         nursery.start_soon(self._tell_begun, part, began)
-                    await Fetch(self._transport, part, peers, self._distrust, self._down, self._rng).run()
+                    await Fetch(self._transport, part, peers, self._distrust, self._down, self._rng, first).run()
                     nursery.cancel_scope.cancel()
                 await part.finish()
                 self._lists[digest] = chunks
@@ -164,10 +164,11 @@ class BlobService:
             await part.wait_change(60)
         began()
 
-    async def _chunk_list(self, digest: bytes, peers: Peers, max_bytes: int) -> ChunkList:
-        """The chunk list from this disk or from the first peer that has it."""
+    async def _chunk_list(self, digest: bytes, peers: Peers, max_bytes: int) -> tuple[ChunkList, bytes | None]:
+        """The chunk list from this disk, or from the first peer that has it, with that peer."""
         path = self.store.partial_path(digest, "list")
         chunks: ChunkList | None = None
+        first: bytes | None = None
         if path.is_file():
             try:
                 chunks = ChunkList.parse(path.read_bytes(), digest)
@@ -175,20 +176,21 @@ class BlobService:
                 path.unlink()
         if chunks is None:
             asked = peers()
-            chunks = await self._ask_list(digest, asked)
-            if chunks is None and self.seek is not None:
-                chunks = await self._ask_list(digest, [key for key in await self.seek(digest) if key not in self.liars])
-            if chunks is None:
+            found = await self._ask_list(digest, asked)
+            if found is None and self.seek is not None:
+                found = await self._ask_list(digest, [key for key in await self.seek(digest) if key not in self.liars])
+            if found is None:
                 raise Unreachable(f"None of {len(asked)} peers has blob {short(digest)}.")
+            chunks, first = found
         if chunks.length > max_bytes:
             raise TooMuch(f"Blob {short(digest)} has {chunks.length} bytes; the limit here is {max_bytes}.")
         if not path.is_file():
             write_file(path, chunks.encode(), is_durable=False)
-        return chunks
+        return chunks, first
 
-    async def _ask_list(self, digest: bytes, peers: Sequence[bytes]) -> ChunkList | None:
+    async def _ask_list(self, digest: bytes, peers: Sequence[bytes]) -> tuple[ChunkList, bytes] | None:
         """Asks one peer after the other; who takes longer than _NEXT_LIST_S is not waited for by the next."""
-        found: list[ChunkList] = []
+        found: list[tuple[ChunkList, bytes]] = []
         request = codec.encode({"digest": digest, "op": "list"})
 
         async def ask(peer: bytes, answered: trio.Event) -> None:
@@ -196,7 +198,7 @@ class BlobService:
                 answer = await call(
                     self._transport, peer, BLOB_PROTOCOL, request, timeout_s=_LIST_S, max_bytes=_LIST_BYTES
                 )
-                found.append(ChunkList.parse(answer, digest))
+                found.append((ChunkList.parse(answer, digest), peer))
                 nursery.cancel_scope.cancel()
             except ProtocolError as error:
                 self._distrust(peer, error)

@@ -8,6 +8,16 @@ from typing import Any
 import click
 
 
+def blob_limits(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that limit how fast blobs leave and come."""
+    for name, what in (("--down", "come"), ("--up", "leave")):
+        option = click.option(
+            name, metavar="RATE", callback=_rate, help=f"Most bytes of blobs that {what} a second, as 500k or 2M."
+        )
+        command = option(command)
+    return command
+
+
 def peering_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The ticket and the options of every node that joins a run by it."""
     for option in (
@@ -27,6 +37,15 @@ def peering_options(command: Callable[..., Any]) -> Callable[..., Any]:
             callback=_addresses,
             help="Multiaddr to listen at, repeatable; or `none`.",
         ),
+        click.option(
+            "--keep",
+            metavar="SIZE",
+            default="10G",
+            show_default=True,
+            callback=_size,
+            help="Blobs that nothing needs any more are deleted over this size, as 500M or 10G.",
+        ),
+        blob_limits,
         click.option(
             "--dir",
             "directory",
@@ -81,6 +100,25 @@ def _name(context: click.Context, parameter: click.Parameter, value: str | None)
     if fault is not None:
         raise click.BadParameter(f"the name {fault}.")
     return value
+
+
+def _rate(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    from node.blobs.throttle import parse_rate
+
+    return None if value is None else _parsed(parse_rate, value)
+
+
+def _size(context: click.Context, parameter: click.Parameter, value: str) -> int:
+    from node.blobs.throttle import parse_size
+
+    return _parsed(parse_size, value)
+
+
+def _parsed(parse: Callable[[str], int], value: str) -> int:
+    try:
+        return parse(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 NOWHERE = "none"
@@ -183,6 +221,7 @@ def verify(
     callback=_announced,
     help="Multiaddr where others reach it, repeatable; told in the place of those listened at.",
 )
+@blob_limits
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def coordinate(
     directory: Path,
@@ -190,13 +229,18 @@ def coordinate(
     threads: int,
     listen: tuple[str, ...],
     announce: tuple[str, ...],
+    up: int | None,
+    down: int | None,
     as_json: bool,
 ) -> int:
     """Coordinate the run in DIRECTORY, made by `gonode run init`."""
+    from node.blobs.options import BlobOptions
+    from node.blobs.work import in_thread
     from node.disk.home import Home
     from node.roles import run_coordinator
 
-    return run_coordinator(Home(directory), _engine(kernel, threads, 1), as_json, listen, announce)
+    blobs = BlobOptions(up, down, work=in_thread)
+    return run_coordinator(Home(directory), _engine(kernel, threads, 1), as_json, listen, announce, blobs)
 
 
 def _engine(kernel: str | None, threads: int | None, games: int | None, device: str = "cpu", nice: int = 0) -> Any:
@@ -212,15 +256,28 @@ def _role(engine: Any, ticket: str, directory: Path | None, as_json: bool, peeri
     return RoleOptions(node.home, node.ticket, node.as_json, node.peering, engine)
 
 
-def node_of(ticket: str, directory: Path | None, as_json: bool, relay: str = "never", **peering: Any) -> Any:
+def node_of(
+    ticket: str,
+    directory: Path | None,
+    as_json: bool,
+    up: int | None,
+    down: int | None,
+    keep: int,
+    relay: str = "never",
+    **peering: Any,
+) -> Any:
     """The `node.roles.NodeOptions`; `peering` is what else `peering_options` gave."""
+    from node.blobs.options import BlobOptions
+    from node.blobs.work import in_thread
     from node.disk.home import HOMES, Home, read_ticket
     from node.peering.reachability import UseRelays
     from node.roles import NodeOptions, Peering
 
     run = read_ticket(ticket).run.hex()
     home = Home(directory or HOMES.expanduser() / run[:16])
-    return NodeOptions(home, ticket, as_json, Peering(**peering, relays=UseRelays(relay)))
+    return NodeOptions(
+        home, ticket, as_json, Peering(**peering, relays=UseRelays(relay), blobs=BlobOptions(up, down, keep, in_thread))
+    )
 
 
 def parse_kernel(name: str | None) -> Any:

@@ -11,7 +11,7 @@ from random import Random
 
 import trio
 
-from node.blobs.service import BlobService
+from node.blobs.options import BlobOptions
 from node.coordinator.coordinator import Coordinator
 from node.coordinator.log_writer import LogWriter
 from node.coordinator.trainer_process import Train, train
@@ -27,11 +27,12 @@ from node.following.service import LogService
 from node.founding.founding import load_founding
 from node.founding.listening import ListenError
 from node.founding.root_signing import next_root
-from node.launch import OpenTransport, open_gossip
+from node.launch import OpenTransport, open_blobs, open_sharing
 from node.member import Member
 from node.peering.backoff import Backoff
 from node.peering.bans import Bans
 from node.peering.conduct import Conduct
+from node.peering.gossip import Gossip
 from node.peering.links import Links
 from node.peering.post import Post, Posted
 from node.peering.reach import Verify
@@ -90,6 +91,7 @@ async def open_coordinator(
     rng: Random | None = None,
     train: Train = train,
     announced: Sequence[str] = (),
+    blob_options: BlobOptions = BlobOptions(),  # noqa: B008 - it is frozen
 ) -> AsyncIterator[Coordinator]:
     """A coordinator of the run founded in `home`, over libp2p unless another transport is given.
 
@@ -115,10 +117,10 @@ async def open_coordinator(
             open_transport(host, listen or [_listen(ticket)]) as transport,
             trio.open_nursery() as nursery,
         ):
-            blob_store = BlobStore(home.public)
-            blobs = BlobService(transport, blob_store)
-            LogService(transport, state, store)
             rng = rng or Random()
+            blob_store = BlobStore(home.public, clock)
+            blobs = open_blobs(transport, blob_store, blob_options, rng)
+            LogService(transport, state, store)
             reach = OwnReach(transport, rng)
             member = Member(home, transport, state, store, blobs, blob_store, reach, events, clock, rng)
             table = PeerTable(store, host.public, clock, member.rng)
@@ -128,13 +130,15 @@ async def open_coordinator(
             keep = lambda: transport.relaying()[0]  # noqa: E731 - a name for one expression
             links = Links(transport, table, wanted=0, announce=announced, capacity=MAX_CONNECTIONS, keep=keep)
             member.links = links
-            gossip = open_gossip(member, host, lambda note: None)
+            gossip = Gossip(transport, state.run, on_head=lambda note: None)
+            sharing = open_sharing(member, host, table)
             services = member.services
             transport.on_error = services.look_at
             nursery.start_soon(services.watch)
             nursery.start_soon(services.keep, "links", links.run)
             nursery.start_soon(services.keep, "bans", conduct.run)
             nursery.start_soon(services.keep, "gossip", gossip.run)
+            nursery.start_soon(services.keep, "sharing", sharing.run)
             coordinator = Coordinator(member, secret, log, engine, gossip.announce_head, train)
             reach.coordinator = coordinator
             addresses = transport.addresses()

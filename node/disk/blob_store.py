@@ -6,19 +6,23 @@ Temporary, partial and damaged files lie in the sibling folder `<public>.partial
 """
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from node.disk.files import move_file, write_file
 from protocol.blob import CHUNK_BYTES, BlobHasher, ChunkList, blob_digest
 from protocol.layout import BLOBS, blob_path
 
+_USED_AGAIN_S = 3600
+
 
 class BlobStore:
-    """The blobs below `directory`, which is a run's public folder."""
+    """The blobs below `directory`, a run's public folder; `now_unix_s` is the wall clock, for when they were used."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, now_unix_s: Callable[[], float] = time.time) -> None:
         self.directory = directory
+        self._now_unix_s = now_unix_s
         self.partial = directory.with_name(directory.name + ".partial")
 
     def path(self, digest: bytes) -> Path:
@@ -43,6 +47,7 @@ class BlobStore:
         if blob_digest(data) != digest:
             self.set_aside(digest)
             return None
+        self._use(path)
         return data
 
     def chunks(self, digest: bytes) -> ChunkList | None:
@@ -63,6 +68,8 @@ class BlobStore:
         """The bytes of one chunk as they lie on disk, not hashed; None when the blob is missing."""
         try:
             with self.path(digest).open("rb") as file:
+                if index == 0:
+                    self._use(self.path(digest))
                 file.seek(index * CHUNK_BYTES)
                 return file.read(CHUNK_BYTES)
         except FileNotFoundError:
@@ -88,6 +95,24 @@ class BlobStore:
     def delete(self, digest: bytes) -> None:
         """Removes the blob, if it is here."""
         self.path(digest).unlink(missing_ok=True)
+
+    def sizes(self) -> Iterator[tuple[bytes, int, float]]:
+        """Each blob's digest, its bytes, and when it was used, in seconds since 1970, to the hour."""
+        for digest in self.digests():
+            try:
+                found = self.path(digest).stat()
+            except FileNotFoundError:
+                continue
+            yield digest, found.st_size, found.st_mtime
+
+    def _use(self, path: Path) -> None:
+        """Notes that a blob is used: in its file's time, which nothing else needs."""
+        now = self._now_unix_s()
+        try:
+            if abs(now - path.stat().st_mtime) > _USED_AGAIN_S:
+                os.utime(path, (now, now))
+        except OSError:
+            return  # it is deleted, or the disk takes no writes: it only looks older
 
     def digests(self) -> Iterator[bytes]:
         """The digests of all blobs here, in order."""

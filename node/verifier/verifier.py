@@ -162,7 +162,7 @@ class Verifier:
         member = self._member
         record = subject.header if isinstance(subject, BatchInfo) else subject.result
         self._await(subject, f"the blob of entry {subject.index}")
-        blob = await member.blobs.fetch(record.blob_digest, member.reach.peers(), record.blob_len, FETCH_WITHIN_S)
+        blob = await member.blobs.fetch(record.blob_digest, member.reach.peers, record.blob_len, FETCH_WITHIN_S)
         del self._awaited[subject.digest]
         try:
             batch = await self._engine.compute(_check, member.state, subject, blob)

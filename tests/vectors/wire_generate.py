@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from node.peering.gossip import HaveList
+from node.blobs.have_lists import HaveList
 from node.peering.post import HELD, Cosigning, Post, Posted
 from node.peering.transport import MAX_FRAME, peer_id
 from protocol import seeds
@@ -121,7 +121,9 @@ def _heads(note: bytes) -> dict[str, Value]:
 
 def log_requests() -> Iterator[Case]:
     """What a peer that has the log answers."""
-    yield asked("The newest head, and the newest one that enough witnesses cosigned.", {"op": "head"}, _heads(head(SIZE)))
+    yield asked(
+        "The newest head, and the newest one that enough witnesses cosigned.", {"op": "head"}, _heads(head(SIZE))
+    )
     yield asked("Root and manifest.", _entries(0, 2, SIZE), _entries_answer(0, 2, SIZE))
     yield asked("The rest, which needs no proof.", _entries(2, 4096, SIZE), _entries_answer(2, SIZE, SIZE))
     yield asked("Three entries and the proof from 5 to 8.", _entries(2, 3, SIZE), _entries_answer(2, 5, SIZE))
@@ -285,7 +287,7 @@ def peers_requests() -> Iterator[Case]:
     other = f"/ip4/192.0.2.2/tcp/4001/p2p/{peer_id(STRANGER.public)}"
     yield asked("An asker that listens nowhere.", {"addresses": []}, {"addresses": []})
     yield asked(
-        "The asker's own address, which is told to others from now on.", {"addresses": [ASKER]}, {"addresses": [ASKER]}
+        "The asker's own address, of which others are told from now on.", {"addresses": [ASKER]}, {"addresses": []}
     )
     yield asked("Somebody else's address is passed over.", {"addresses": [other]}, {"addresses": []})
     yield refused("Nine addresses.", {"addresses": [ASKER] * 9}, PEERS_REFUSAL)
@@ -360,7 +362,7 @@ def receipt_fits() -> bool:
 
 
 def gossip() -> Iterator[Case]:
-    """Publications by the contributor, whom the run knows, or by a stranger, whom it does not."""
+    """Publications by the contributor, whom the run knows, or by a stranger, whom it does not; neither is connected."""
 
     def told(description: str, expect: str, topic: str, data: bytes, by: bytes = CONTRIBUTOR.public) -> Case:
         return case(description, expect, {"topic": f"{TOPIC}/{topic}", "publisher": by, "data": data})
@@ -370,6 +372,7 @@ def gossip() -> Iterator[Case]:
     yield told("A head; it is looked at by asking.", "ok", "heads", head(SIZE))
     yield told("A head by anybody: a hint needs no key.", "ok", "heads", head(SIZE), STRANGER.public)
     yield told("Over 8 KiB.", "ignored", "heads", bytes(8193))
+    yield told("No note.", "ignored", "heads", b"head")
     yield told("A have-list.", "ok", "have", have.seal(CONTRIBUTOR).encode())
     yield told("A have-list of a stranger.", "ignored", "have", have.seal(STRANGER).encode(), STRANGER.public)
     yield told("Signed by another key than the publisher's.", "ignored", "have", have.seal(STRANGER).encode())

@@ -223,22 +223,22 @@ class MemoryTransport:
         return streams
 
     def _reached(self, topic: str, data: bytes) -> dict[bytes, int]:
-        """The number of hops to each other node that a publication of this node passes to."""
+        """The number of hops to each other node that takes a publication of this node, each of which is asked once."""
         found = {self.key: 0}
+        taken: dict[bytes, int] = {}
         edge = deque(found)
         while edge:
             key = edge.popleft()
             node = self._network.node(key)
-            for peer in node.peers() if node is not None and self._passes(node, topic, data) else ():
+            if node is None or not (node is self or node._is_accepted(topic, self.key, data)):
+                continue
+            taken[key] = found[key]
+            for peer in node.peers():
                 if peer not in found and self._network.reaches(key, peer):
                     found[peer] = found[key] + 1
                     edge.append(peer)
-        del found[self.key]
-        return found
-
-    def _passes(self, node: "MemoryTransport", topic: str, data: bytes) -> bool:
-        """Whether `node` passes on a publication of this node."""
-        return node is self or node._is_accepted(topic, self.key, data)
+        del taken[self.key]
+        return taken
 
     def _is_accepted(self, topic: str, source: bytes, data: bytes) -> bool:
         try:
@@ -249,7 +249,7 @@ class MemoryTransport:
     async def _hear(self, topic: str, source: bytes, data: bytes, delay_s: float) -> None:
         await trio.sleep(delay_s)
         channel = self._topics.get(topic)
-        if channel is not None and self._is_accepted(topic, source, data):
+        if channel is not None:
             try:
                 channel.send_nowait((source, data))
             except trio.WouldBlock:

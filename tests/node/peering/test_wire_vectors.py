@@ -11,6 +11,7 @@ import pytest
 import trio
 import trio.testing
 
+from node.blobs.have_lists import HaveLists
 from node.blobs.service import BLOB_PROTOCOL, BlobService
 from node.disk.blob_store import BlobStore
 from node.disk.store import Head, Store
@@ -237,25 +238,27 @@ def test_a_post_and_its_answer() -> None:
     verify_inclusion(leaf_hash(post.envelope), receipt.index, receipt.size, receipt.path, root)
 
 
+async def _ignore(source: bytes, data: bytes) -> None:
+    await trio.lowlevel.checkpoint()
+
+
 @pytest.mark.parametrize("case", cases("gossip"))
 async def test_gossip(case: Any, autojump_clock: trio.testing.MockClock) -> None:
     publisher = {key.public: key for key in (CONTRIBUTOR, STRANGER)}[unhex(case["input"]["publisher"])]
     data = unhex(case["input"]["data"])
     heads: list[bytes] = []
     network = MemoryNetwork()
-    async with network.open(publisher) as far, network.open(secret(2)) as near:
-        await near.dial(far.addresses()[0])
-        gossip = Gossip(
-            near,
-            secret(2),
-            RUN,
-            knows=lambda key: key == CONTRIBUTOR.public,
-            on_head=heads.append,
-            now_ms=lambda: 0,
+    async with network.open(publisher) as far, network.open(secret(1)) as between, network.open(secret(2)) as near:
+        for transport in (far, near):
+            await transport.dial(between.addresses()[0])
+        between.subscribe(case["input"]["topic"], _ignore)
+        Gossip(near, RUN, on_head=heads.append)
+        lists = HaveLists(
+            near, secret(2), RUN, knows=lambda key: key == CONTRIBUTOR.public, now_ms=lambda: 0, rng=Random(1)
         )
         await far.publish(case["input"]["topic"], data)
         await trio.sleep(1)
-        holds = [blob for blob in BLOBS if gossip.holders(blob_digest(blob)) == (publisher.public,)]
+        holds = [blob for blob in BLOBS if lists.holders(blob_digest(blob)) == (publisher.public,)]
     if case["expect"] == "ignored":
         assert heads == holds == []
     else:
