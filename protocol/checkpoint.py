@@ -23,6 +23,8 @@ ED25519: Final = 1
 COSIGNATURE_V1: Final = 4
 _MAX_UNIX_S: Final = 2**63 - 1
 _MAX_NAME: Final = 256
+_NO_NAME: Final = re.compile(r"[\s\x00-\x1f+]")
+_CONTROL: Final = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _SIZE: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 
@@ -72,7 +74,7 @@ class SignedNote:
     signatures: tuple[NoteSignature, ...]
 
     def __post_init__(self) -> None:
-        if not self.text.endswith("\n") or any(char < " " and char != "\n" for char in self.text):
+        if not self.text.endswith("\n") or _CONTROL.search(self.text):
             raise ParseError("A note's text ends in a newline and has no other control characters.")
         if len(self.signatures) > MAX_SIGNATURES:
             raise TooLarge(f"The note has {len(self.signatures)} signatures; the limit is {MAX_SIGNATURES}.")
@@ -183,7 +185,7 @@ def _cosigned(body: str, unix_s: int) -> bytes:
 
 
 def _check_name(name: str) -> None:
-    if not name or len(name) > _MAX_NAME or any(char.isspace() or char < " " or char == "+" for char in name):
+    if not 1 <= len(name) <= _MAX_NAME or _NO_NAME.search(name):
         raise ParseError("A key's name or origin has 1 to 256 characters, no spaces and no plus sign.")
 
 

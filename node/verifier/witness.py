@@ -21,6 +21,8 @@ from verification.witness import witness_name
 
 LAST_KEY = "cosigned"
 LOOK_EVERY_S = 0.3
+AGAIN_S = 5.0
+"""A cosignature that was taken is on the coordinator's disk; it is sent again this late, should that disk be another."""
 
 
 class Witness:
@@ -30,6 +32,7 @@ class Witness:
         self._member = member
         self._secret = secret
         self._epochs = epochs
+        self._taken: tuple[int, float] = (0, 0.0)
 
     async def run(self) -> None:
         """Cosigns new heads until cancelled."""
@@ -61,7 +64,8 @@ class Witness:
     async def _step(self) -> None:
         last = self._last()
         if last is not None and not self._is_logged(last):
-            await self._send(last)
+            if not self._is_taken(last):
+                await self._send(last)
             return
         newest = self._member.newest_head()
         if newest is None or (last is not None and newest.size <= last.size) or newest.size > self._member.state.size:
@@ -73,6 +77,12 @@ class Witness:
 
     def _is_logged(self, last: Cosigning) -> bool:
         return self._member.state.beacons.has_share(self._secret.public, last.size)
+
+    def _is_taken(self, last: Cosigning) -> bool:
+        """Whether the coordinator took it lately, and may still log it: no later share set is here."""
+        size, at_s = self._taken
+        is_open = self._member.state.beacons.last_size < last.size
+        return is_open and size == last.size and trio.current_time() - at_s < AGAIN_S
 
     def _cosign(self, newest: Head) -> Cosigning | None:
         state = self._member.state
@@ -94,3 +104,4 @@ class Witness:
 
     async def _send(self, cosigning: Cosigning) -> None:
         await self._member.reach.call(COSIGN_PROTOCOL, cosigning.encode())
+        self._taken = cosigning.size, trio.current_time()
