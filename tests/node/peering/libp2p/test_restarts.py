@@ -26,7 +26,7 @@ async def returned(transport: Libp2pTransport, victim: Victim) -> None:
             await trio.sleep(0.1)
 
 
-@pytest.mark.parametrize("how", ["stops", "fails"])
+@pytest.mark.parametrize("how", [pytest.param("stops", marks=pytest.mark.soak), "fails"])
 async def test_each_part_ends(how: str) -> None:
     victim = Victim()
     try:
