@@ -186,6 +186,7 @@ class Directory:
                 if not isinstance(error, _NotNow):
                     self.contacts.failed(candidate.key)
                 return
+            self._take(candidate.key)
             lookup.answered(candidate.key, answer.closer)
             found.append(answer.providers)
 
@@ -328,12 +329,16 @@ class Directory:
         if now < self._meet_not_before:
             return
         self._meet_not_before = now + _MEET_S
-        network = self._transport.host.get_network()
         for key in self._transport.peers():
-            links = network.get_connections(ID(id_bytes(key)))
-            if links and self.protocol in self._protocols(key):
-                host = _host_of(links[0])
-                self.contacts.seen(key, accepted(self._identified(key), key, host), group_of(host))
+            if self.protocol in self._protocols(key):
+                self._take(key)
+
+    def _take(self, key: bytes) -> None:
+        """Takes a connected peer that keeps the directory into the contacts."""
+        links = self._transport.host.get_network().get_connections(ID(id_bytes(key)))
+        if links:
+            host = _host_of(links[0])
+            self.contacts.seen(key, accepted(self._identified(key), key, host), group_of(host))
 
     def _protocols(self, key: bytes) -> Sequence[str]:
         """What a peer said it speaks; nothing when it has not been identified."""

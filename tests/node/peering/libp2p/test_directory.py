@@ -44,6 +44,9 @@ async def test_what_is_provided_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
         for node in nodes[3:]:
             assert set(await node.find(KEY)) == provided
         assert await nodes[0].find(KEY) == nodes[2].addresses()
+        first = nodes[0]._directory
+        assert first is not None
+        assert {contact.key for contact in first.contacts.closest(KEY, 20)} == {node.key for node in nodes[1:]}
         assert [node.peers() for node in nodes] == before  # connections for look-ups end with them
 
         async with open_libp2p(SecretKey.generate(), run=RUN) as newcomer:
