@@ -84,7 +84,7 @@ async def open_member(
             links = Links(
                 transport,
                 table,
-                keep=lambda: reachability.relays | transport.relaying()[0],
+                keep=lambda: transport.relays() | transport.relaying()[0],
                 wants_fixed=lambda: coordinator_first or not reach.takes_posts,
                 announce=announced,
             )

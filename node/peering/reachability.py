@@ -50,11 +50,6 @@ class Reachability:
         self._not_before: dict[bytes, float] = {}
         self._alone_since: float | None = None
 
-    @property
-    def relays(self) -> frozenset[bytes]:
-        """The peers that relay for this node."""
-        return frozenset(self._asked_at)
-
     async def run(self) -> None:
         """Looks every few seconds until cancelled."""
         while self._use is not UseRelays.NEVER:
@@ -76,8 +71,8 @@ class Reachability:
 
     def _forget_lost(self) -> None:
         now = trio.current_time()
-        here = set(self._transport.peers())
-        self._asked_at = {relay: at for relay, at in self._asked_at.items() if relay in here and now - at < RESERVED_S}
+        held = self._transport.relays()
+        self._asked_at = {relay: at for relay, at in self._asked_at.items() if relay in held}
         self._not_before = {peer: at for peer, at in self._not_before.items() if at > now}
 
     async def _keep(self) -> None:

@@ -196,6 +196,9 @@ class Transport(Protocol):
     def relaying(self) -> tuple[frozenset[bytes], int]:
         """The peers for which this node relays now, and the circuits that are open."""
 
+    def relays(self) -> frozenset[bytes]:
+        """The peers that relay for this node now."""
+
     async def reserve(self, relay: bytes) -> None:
         """Has a connected peer relay for this node for RESERVED_S, while connected; `addresses()` then tell it.
 

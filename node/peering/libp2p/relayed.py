@@ -66,11 +66,15 @@ class Relayed:
 
     def addresses(self) -> list[str]:
         """The circuit addresses at which this node can be reached now, without its own `/p2p/<id>`."""
+        return [f"{address}{CIRCUIT}" for told in self.relays().values() for address in told]
+
+    def relays(self) -> dict[bytes, tuple[str, ...]]:
+        """The peers that relay for this node now, and where they can be dialed."""
         now = trio.current_time()
         for relay, (connection, until, _) in list(self._reserved.items()):
             if connection.is_closed or until < now:
                 del self._reserved[relay]
-        return [f"{address}{CIRCUIT}" for _, _, told in self._reserved.values() for address in told]
+        return {relay: told for relay, (_, _, told) in self._reserved.items()}
 
     async def reserve(self, relay: bytes) -> None:
         """Asks a peer to relay, or to go on; raises Unreachable when it does not."""

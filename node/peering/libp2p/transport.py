@@ -255,6 +255,9 @@ class Libp2pTransport:
     def relaying(self) -> tuple[frozenset[bytes], int]:
         return (frozenset(), 0) if self._relay is None else (self._relay.reserved, self._relay.circuits)
 
+    def relays(self) -> frozenset[bytes]:
+        return frozenset(self._relayed.relays())
+
     async def reserve(self, relay: bytes) -> None:
         with trio.move_on_after(OPEN_S):
             await self._relayed.reserve(relay)
@@ -472,18 +475,26 @@ async def _run(
         async with trio.open_nursery() as nursery:
             transport = Libp2pTransport(secret, nursery, counts)
             failures = 0
+            failure: CannotListen | None = None
             while not ending.is_set():
                 began = trio.current_time()
-                places = await _live(transport, secret, places, limits, counts, ending, task_status)
+                try:
+                    places = await _live(transport, secret, places, limits, counts, ending, task_status)
+                except CannotListen as error:
+                    failure = error
+                    break
                 if ending.is_set():
                     break
                 counts["host ended"] += 1
                 failures = 1 if trio.current_time() - began > WELL_AFTER_S else failures + 1
                 if failures == MOST_FAILURES:
-                    raise CannotListen(f"This node's place among peers failed {failures} times in a row.")
+                    failure = CannotListen(f"This node's place among peers failed {failures} times in a row.")
+                    break
                 with trio.move_on_after(min(RESTART_S * 2 ** (failures - 1), LAST_RESTART_S)):
                     await ending.wait()
             nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
 
 
 async def _live(

@@ -72,9 +72,7 @@ class MemoryTransport:
 
     def addresses(self) -> tuple[str, ...]:
         own = f"/p2p/{peer_id(self.key)}"
-        relays = [
-            f"/memory/1/p2p/{peer_id(relay)}{CIRCUIT}{own}" for relay in sorted(self._relays) if self.has_place(relay)
-        ]
+        relays = [f"/memory/1/p2p/{peer_id(relay)}{CIRCUIT}{own}" for relay in sorted(self.relays())]
         return f"/memory/1{own}", *relays
 
     def peers(self) -> tuple[bytes, ...]:
@@ -147,6 +145,9 @@ class MemoryTransport:
         near = [self._network.node(peer) for peer in self._streams]
         return frozenset(node.key for node in near if node is not None and node.has_place(self.key)), 0
 
+    def relays(self) -> frozenset[bytes]:
+        return frozenset(relay for relay in self._relays if self.has_place(relay))
+
     async def reserve(self, relay: bytes) -> None:
         await trio.sleep(self._network.delay(self.key, relay) + self._network.delay(relay, self.key))
         other = self._network.node(relay)
@@ -208,8 +209,10 @@ class MemoryTransport:
         other = self._network.node(peer)
         for stream in self._streams.pop(peer, []):
             stream.reset()
+        self._relays.pop(peer, None)
         if other is not None:
             other._streams.pop(self.key, None)
+            other._relays.pop(self.key, None)
 
     def _connect(self, peer: bytes, address: str | None) -> None:
         if peer not in self._streams:
