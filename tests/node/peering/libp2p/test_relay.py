@@ -5,12 +5,15 @@ import os
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 from libp2p.network.stream.exceptions import StreamError
 
+from node.blobs.service import BlobService
+from node.disk.blob_store import BlobStore
 from node.peering.call import call, serve_calls
 from node.peering.libp2p.circuit import HOP, STOP, read_message, write_message
 from node.peering.libp2p.places import CIRCUIT
@@ -18,6 +21,7 @@ from node.peering.libp2p.quota import RelayLimits
 from node.peering.libp2p.relay import Relay
 from node.peering.libp2p.transport import Libp2pTransport, open_libp2p
 from node.peering.transport import TransportError, Unreachable, peer_id
+from protocol.blob import blob_digest
 from protocol.ed25519 import SecretKey
 from tests.node.peering.libp2p.public_victim import RELAY_LIMITS, RESERVE
 from tests.node.peering.libp2p.test_hardening import raw_stream
@@ -336,6 +340,33 @@ async def test_a_circuit_has_its_time() -> None:
             while hidden.key in honest.peers():
                 await trio.sleep(0.05)
         assert relay.relaying() == (frozenset({hidden.key}), 0)
+
+
+async def test_what_is_larger_than_a_circuit_comes_in_several(tmp_path: Path) -> None:
+    """A network of 14 MiB over circuits of 6: each goes on where the one before ended."""
+    blob = os.urandom(14 << 20)
+    rounds = 0
+    async with (
+        open_libp2p(SecretKey.generate()) as relay,
+        open_libp2p(SecretKey.generate(), []) as hidden,
+        open_libp2p(SecretKey.generate(), []) as honest,
+    ):
+        relay.serve_relay(RelayLimits(circuit_bytes=6 << 20, bytes_s=64 << 20))
+        source = BlobStore(tmp_path / "source")
+        source.put(blob)
+        BlobService(hidden, source)
+        await hidden.dial(relay.addresses()[0])
+        await hidden.reserve(relay.key)
+        fetcher = BlobService(honest, BlobStore(tmp_path / "copy"))
+        got = b""
+        while not got:
+            rounds += 1
+            assert rounds < 8
+            await honest.dial(hidden.addresses()[0])
+            with suppress(TransportError):
+                got = await fetcher.fetch(blob_digest(blob), [hidden.key], len(blob), 30)
+    assert got == blob
+    assert rounds >= 3
 
 
 class LyingRelay(Relay):
