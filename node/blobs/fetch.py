@@ -123,8 +123,8 @@ class Fetch:
             except CallRefused:
                 source.is_looked_at = True
                 source.holds = frozenset()
-                if len(self._candidates()) > len(self._picks.live):
-                    self._picks.leave(source)  # in favour of others
+                if any(peer not in self._picks.sources for peer in self._candidates()):
+                    self._picks.leave(source)  # in favour of peers that were not asked yet
                     self._tell()
                     return
                 await trio.sleep(again_s)
@@ -146,6 +146,7 @@ class Fetch:
             if lane >= self._lanes():
                 await trio.sleep(_SPARE_S)
                 continue
+            await self._down.ready()
             pick = self._picks.pick(source)
             if pick is None:
                 await self._wait_change()
@@ -180,7 +181,7 @@ class Fetch:
         with trio.CancelScope() as scope:
             flight = self._picks.begin(source, index, scope)
             try:
-                await self._down.take(self._part.chunks.chunk_bytes(index))
+                self._down.spend(self._part.chunks.chunk_bytes(index))
                 request: codec.Value = {"digest": self._part.digest, "index": index, "op": "chunk"}
                 chunk = await self._call(source, request, CHUNK_BYTES, CHUNK_S)
                 await self._keep(index, chunk)
@@ -192,7 +193,7 @@ class Fetch:
         """Has a peer choose among `wants`; the chunk that it chose."""
         self._picks.choosing += 1
         try:
-            await self._down.take(CHUNK_BYTES)
+            self._down.spend(CHUNK_BYTES)
             bitmap = encode_bitmap(wants, self._count)
             request: codec.Value = {"digest": self._part.digest, "op": "any", "wants": bitmap}
             answer = await self._call(source, request, INDEX_BYTES + CHUNK_BYTES, CHUNK_S)

@@ -3,6 +3,7 @@
 Bytes are taken in the order of asking; what was asked for last waits for all before it. On trio's clock.
 """
 
+import math
 import re
 from typing import Final
 
@@ -23,7 +24,7 @@ class Throttle:
             raise ValueError(f"a rate is at least {LEAST_RATE} bytes a second")
         self.bytes_s = bytes_s
         self._burst_s = burst_s
-        self._free_s = 0.0
+        self._free_s = -math.inf
 
     def wait_s(self) -> float:
         """How long the next byte has to wait now."""
@@ -31,14 +32,23 @@ class Throttle:
             return 0.0
         return max(0.0, self._free_s - trio.current_time())
 
-    async def take(self, size: int) -> None:
-        """Returns when `size` bytes may go; they count from now on, also if the caller does not wait for its turn."""
+    def spend(self, size: int) -> float:
+        """Counts `size` bytes that go now or in their turn, which comes in so many seconds."""
         if self.bytes_s is None:
-            return
+            return 0.0
         now = trio.current_time()
         start = max(now - self._burst_s, self._free_s)
         self._free_s = start + size / self.bytes_s
-        await trio.sleep(max(0.0, start - now))
+        return max(0.0, start - now)
+
+    async def take(self, size: int) -> None:
+        """Returns when it is the turn of `size` bytes; they count also if the caller does not wait for it."""
+        await trio.sleep(self.spend(size))
+
+    async def ready(self) -> None:
+        """Returns when bytes that are counted then need not wait, unless others are counted first."""
+        while self.wait_s() > 0:
+            await trio.sleep(self.wait_s())
 
 
 def parse_size(text: str) -> int:

@@ -1,0 +1,81 @@
+"""What is deleted from a node's disk, and what never is."""
+
+import os
+from pathlib import Path
+
+import trio
+import trio.testing
+
+from node.blobs.retention import EVERY_S, MAX_AGE_S, PARTIAL_AGE_S, Retention
+from node.disk.blob_store import BlobStore
+
+NOW = 1_800_000_000.0
+DAY_S = 86_400.0
+
+
+class Disk:
+    """A store with blobs of 1000 bytes, and a clock."""
+
+    def __init__(self, path: Path) -> None:
+        self.now = NOW
+        self.needed: set[bytes] = set()
+        self.store = BlobStore(path / "public", lambda: self.now)
+
+    def put(self, number: int, age_days: float) -> bytes:
+        digest = self.store.put(bytes([number]) * 1000)
+        used = NOW - age_days * DAY_S
+        os.utime(self.store.path(digest), (used, used))
+        return digest
+
+    def retention(self, keep_bytes: int, fetching: tuple[bytes, ...] = ()) -> Retention:
+        return Retention(self.store, lambda: self.needed.__contains__, keep_bytes, lambda: fetching, lambda: self.now)
+
+
+def test_age(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    old, young, in_use = disk.put(1, 31), disk.put(2, 29), disk.put(3, 400)
+    disk.needed = {in_use}
+    assert disk.retention(10**6).sweep() == [old]
+    assert set(disk.store.digests()) == {young, in_use}
+    disk.now += MAX_AGE_S
+    assert disk.retention(10**6).sweep() == [young]
+
+
+def test_size_takes_what_was_used_longest_ago(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    digests = [disk.put(number, number) for number in range(6)]
+    disk.needed = {digests[5]}
+    disk.store.get(digests[4])
+    assert disk.retention(3500).sweep() == [digests[3], digests[2], digests[1]]
+    assert set(disk.store.digests()) == {digests[0], digests[4], digests[5]}
+    disk.needed = set(digests)
+    assert disk.retention(0).sweep() == []
+
+
+def test_a_clock_set_back_deletes_nothing(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    disk.put(1, 0)
+    disk.now -= 1000 * DAY_S
+    assert disk.retention(10**6).sweep() == []
+
+
+def test_given_up_fetches(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    disk.store.partial.mkdir(parents=True)
+    running, old, young = (bytes([number]) * 32 for number in range(3))
+    for digest, age_s in ((running, 2 * PARTIAL_AGE_S), (old, 2 * PARTIAL_AGE_S), (young, 60)):
+        path = disk.store.partial_path(digest, "part")
+        path.write_bytes(b"x")
+        os.utime(path, (NOW - age_s, NOW - age_s))
+    disk.retention(10**6, (running,)).sweep()
+    assert sorted(path.name for path in disk.store.partial.iterdir()) == sorted(
+        f"{digest.hex()}.part" for digest in (running, young)
+    )
+
+
+async def test_it_sweeps_now_and_then(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+    disk = Disk(tmp_path)
+    disk.put(1, 31)
+    with trio.move_on_after(EVERY_S + 1):
+        await disk.retention(10**6).run()
+    assert not list(disk.store.digests())
