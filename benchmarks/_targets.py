@@ -137,5 +137,29 @@ TARGETS = (
     Target(
         "ms to replay a move of 100 visits, VNNI", "replay", 60, cell("replay", "ms first", kernel="vnni"), at_most=True
     ),
+    Target(
+        "MiB/s of one blob between two processes on loopback",
+        *("blobs", 40, cell("one blob", "MiB/s", what="a blob between two nodes")),
+    ),
+    Target(
+        "copies that a seed uploads for 16 fetchers",
+        *("blobs", 4, largest("one seed", "copies by seed")),
+        at_most=True,
+    ),
+    Target(
+        "time of 16 fetchers over 20 Mbit/s, in times of one copy",
+        *("blobs", 3, cell("one seed", "times one copy", uplink="20 Mbit/s")),
+        at_most=True,
+    ),
+    Target(
+        "s until 20 processes heard of a head, a fifth of them killed meanwhile: the median",
+        *("gossip", 1, cell("rows", "median s", what="heard")),
+        at_most=True,
+    ),
+    Target(
+        "s until the entries of a head that gossip lost were there, at worst",
+        *("gossip", 30, cell("rows", "worst s", what="followed by who hears nothing")),
+        at_most=True,
+    ),
     Target("ms to replay a move, scalar", "replay", 5000, cell("replay", "ms first", kernel="scalar"), at_most=True),
 )
