@@ -34,6 +34,7 @@ MIB = 1 << 20
 FETCHERS = 16
 LINKS = 4
 UPLINK_BYTES_S = 20_000_000 / 8
+NARROW = "20 Mbit/s"
 WITHIN_S = 300
 _MESSAGE_BYTES = 65_519
 
@@ -111,10 +112,13 @@ def one_blob(size: int, seconds: float) -> list[Row]:
 # ---- one seed, many fetchers
 
 
-def swarm_row(where: str, size: int, fetchers: int, done_s: list[float], sent: int, one_copy_s: float) -> Row:
+def swarm_row(
+    where: str, uplink: str, size: int, fetchers: int, done_s: list[float], sent: int, one_copy_s: float
+) -> Row:
     """A row: how long the last of them took, and what the seed uploaded."""
     return {
         "where": where,
+        "uplink": uplink,
         "MiB": size // MIB,
         "fetchers": fetchers,
         "first s": min(done_s),
@@ -139,7 +143,7 @@ def one_copy_s(seed: BlobNode, first: BlobNode, digest: bytes) -> float:
     return took
 
 
-def processes(where: str, places: list[Place], size: int, alone_s: float | None) -> Row:
+def processes(where: str, uplink: str, places: list[Place], size: int, alone_s: float | None) -> Row:
     """The row of fetchers in processes of their own; `alone_s` is the time of one copy, measured when it is None."""
     with blob_nodes(places) as (seed, *fetchers):
         digest = seed.ask("put", blob_of(size))
@@ -152,7 +156,7 @@ def processes(where: str, places: list[Place], size: int, alone_s: float | None)
         for node in fetchers:
             node.send("fetch", digest, WITHIN_S)
         done_s = [float(node.answer()) for node in fetchers]
-        return swarm_row(where, size, len(fetchers), done_s, seed.ask("sent") - before, alone_s)
+        return swarm_row(where, uplink, size, len(fetchers), done_s, seed.ask("sent") - before, alone_s)
 
 
 async def _in_memory(size: int, count: int, folder: Path) -> Row:
@@ -180,14 +184,16 @@ async def _in_memory(size: int, count: int, folder: Path) -> Row:
         async with trio.open_nursery() as nursery:
             for number in range(1, count + 1):
                 nursery.start_soon(fetch, number)
-        return swarm_row("in memory, 20 Mbit/s up", size, count, done_s, made[0].sent_bytes, size / UPLINK_BYTES_S)
+        return swarm_row(
+            "memory, virtual clock", NARROW, size, count, done_s, made[0].sent_bytes, size / UPLINK_BYTES_S
+        )
 
 
 def narrow(size: int, count: int) -> Row:
     """The row of fetchers behind uplinks of 20 Mbit/s, in namespaces or else in memory."""
     try:
         with uplinks(count + 1, "20mbit") as places:
-            return processes("namespaces, 20 Mbit/s up", places, size, size / UPLINK_BYTES_S)
+            return processes("namespaces", NARROW, places, size, size / UPLINK_BYTES_S)
     except NotHere:
         with tempfile.TemporaryDirectory() as folder:
             clock = trio.testing.MockClock(autojump_threshold=0)
@@ -203,7 +209,7 @@ def main() -> None:
         {
             "one blob": one_blob(64 * MIB, 5.0 if given.quick else 20.0),
             "one seed": [
-                processes("loopback", [LOOPBACK] * (FETCHERS + 1), size, None),
+                processes("loopback", "none", [LOOPBACK] * (FETCHERS + 1), size, None),
                 narrow(size, FETCHERS),
             ],
         },

@@ -6,8 +6,10 @@ from pathlib import Path
 import trio
 import trio.testing
 
-from node.blobs.retention import EVERY_S, MAX_AGE_S, PARTIAL_AGE_S, Retention
+from node.blobs.retention import EVERY_S, MAX_AGE_S, PARTIAL_AGE_S, Retention, needed_blobs
 from node.disk.blob_store import BlobStore
+from node.disk.store import Store
+from tests.node.homes import grown_world
 
 NOW = 1_800_000_000.0
 DAY_S = 86_400.0
@@ -79,3 +81,20 @@ async def test_it_sweeps_now_and_then(tmp_path: Path, autojump_clock: trio.testi
     with trio.move_on_after(EVERY_S + 1):
         await disk.retention(10**6).run()
     assert not list(disk.store.digests())
+
+
+def test_what_a_node_needs(tmp_path: Path) -> None:
+    world = grown_world()
+    state = world.state
+    with Store(tmp_path / "node.db") as store:
+        waiting = bytes(range(32))
+        store.put_outbox("batch", b"key", b"a header with " + waiting + b" in it")
+        needed = needed_blobs(state, store)
+        assert needed(waiting)
+        assert not needed(bytes(32))
+        for release in state.releases.all[1:]:
+            assert needed(release.network_blob)
+        decided = [batch for batch in state.batches.all if batch not in state.batches.open]
+        assert decided
+        assert not any(needed(batch.header.blob_digest) for batch in decided)
+        assert all(needed(batch.header.blob_digest) for batch in state.batches.open)
