@@ -32,7 +32,7 @@ class Victim:
     script = "victim.py"
 
     def __init__(self, *limits: int) -> None:
-        root = Path(__file__).parents[3]
+        root = Path(__file__).parents[4]
         self.process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name(self.script)), *map(str, limits)],
             stdin=subprocess.PIPE,
@@ -361,7 +361,7 @@ def test_logging_stays_the_programs() -> None:
         "assert library.propagate and not library.handlers\n"
         "assert not logging.getLogger().handlers\n"
     )
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[4]
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", script],
         capture_output=True,
