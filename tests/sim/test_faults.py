@@ -107,6 +107,19 @@ def test_clocks_that_jump_by_hours_change_nothing(tmp_path: Path) -> None:
     assert all(batch.is_accepted_batch for batch in sim.state.batches.all)
 
 
+def waits_for_a_verdict(sim: Simulation) -> None:
+    """The coordinator says which verdicts it awaits, and since when."""
+    role, member = sim.coordinator.role, sim.coordinator.member
+    assert isinstance(role, Coordinator)
+    assert member is not None
+    queues = {queue["name"]: queue for queue in role.status()["queues"]}
+    awaited = queues["batch-verdict"]
+    oldest = min(batch.index for batch in sim.state.batches.open if batch.verdict is None)
+    assert awaited["length"] >= 3
+    assert awaited["waiting_for"] == f"a verdict on entry {oldest} and later ones"
+    assert 300 < member.clock() - awaited["since_unix_s"] < 700
+
+
 async def cut_for_ten_minutes(folder: Path, role: str) -> Simulation:
     """The network is cut around one node, in the middle of whatever it does, for ten minutes."""
     async with simulated(folder, sim_manifest(timeout_entries=400), f"cut {role}", game_s=60.0, jitter_s=0.05) as sim:
@@ -116,6 +129,8 @@ async def cut_for_ten_minutes(folder: Path, role: str) -> Simulation:
         sim.network.partition([node.host.public])
         await trio.sleep(600)
         sim.note()
+        if role == "verifier":
+            waits_for_a_verdict(sim)
         others = [each for each in sim.nodes.values() if each is not node]
         assert all(node.host.public not in each.member.transport.peers() for each in others if each.member), (
             "a link that nobody answers is not kept"

@@ -170,3 +170,30 @@ def test_what_returned_survives_a_kill(tmp_path: Path) -> None:
     with Store(path) as store:
         assert store.log_size > last
         assert store.get("n") == store.entry(store.log_size - 1) == b"%d" % (store.log_size - 1)
+
+
+def test_a_commit_that_fails_leaves_nothing_half_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store(tmp_path / "node.db") as store:
+        database = store._db
+
+        class Full:
+            """The store's database, on a disk that takes no commit."""
+
+            def execute(self, sql: str, *values: object) -> sqlite3.Cursor:
+                if sql == "COMMIT":
+                    raise sqlite3.OperationalError("database or disk is full")
+                return database.execute(sql, *values)  # type: ignore[arg-type]
+
+            @property
+            def in_transaction(self) -> bool:
+                return database.in_transaction
+
+        monkeypatch.setattr(store, "_db", Full())
+        with pytest.raises(sqlite3.OperationalError, match="full"), store.transaction():
+            store.put("a", b"1")
+        monkeypatch.undo()
+        assert store.get("a") is None
+        with store.transaction():  # and what comes next is kept by itself
+            store.put("b", b"2")
+        assert not database.in_transaction
+        assert store.get("b") == b"2"
