@@ -142,12 +142,12 @@ TARGETS = (
         *("blobs", 40, cell("one blob", "MiB/s", what="a blob between two nodes")),
     ),
     Target(
-        "copies that a seed uploads for 16 fetchers",
+        "copies that a seed uploads for all fetchers",
         *("blobs", 4, largest("one seed", "copies by seed")),
         at_most=True,
     ),
     Target(
-        "time of 16 fetchers over 20 Mbit/s, in times of one copy",
+        "time of all fetchers over 20 Mbit/s, in times of one copy",
         *("blobs", 3, cell("one seed", "times one copy", uplink="20 Mbit/s")),
         at_most=True,
     ),

@@ -27,11 +27,10 @@ from benchmarks._uplinks import NotHere, uplinks
 from node.blobs.service import BlobService
 from node.disk.blob_store import BlobStore
 from node.peering.memory.network import MemoryNetwork
-from protocol.blob import CHUNK_BYTES, blob_digest
+from protocol.blob import blob_digest
 from protocol.ed25519 import SecretKey
 
 MIB = 1 << 20
-FETCHERS = 16
 LINKS = 4
 UPLINK_BYTES_S = 20_000_000 / 8
 NARROW = "20 Mbit/s"
@@ -203,14 +202,13 @@ def narrow(size: int, count: int) -> Row:
 def main() -> None:
     """Measures and prints."""
     given = arguments(__doc__)
-    size = (8 if given.quick else 32) * MIB
-    assert size % CHUNK_BYTES == 0
+    size, fetchers = (16 * MIB, 8) if given.quick else (32 * MIB, 16)
     show_all(
         {
             "one blob": one_blob(64 * MIB, 5.0 if given.quick else 20.0),
             "one seed": [
-                processes("loopback", "none", [LOOPBACK] * (FETCHERS + 1), size, None),
-                narrow(size, FETCHERS),
+                processes("loopback", "none", [LOOPBACK] * (fetchers + 1), size, None),
+                narrow(size, fetchers),
             ],
         },
         given.json,

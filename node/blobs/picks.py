@@ -8,7 +8,7 @@ give because it gave it to others is awaited from them, for a patience that halv
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Final
 
@@ -19,6 +19,9 @@ LATE_S: Final = (2.0, 10.0)
 
 PATIENCE_S: Final = (0.25, 3.0)
 """How long fellows are awaited before the only origin is asked for what they have: 4 times a chunk within these bounds."""
+
+GUESS_S: Final = 0.5
+"""What a chunk takes, before one came."""
 
 MAX_STRIKES: Final = 2
 MAX_REFUSALS: Final = 8
@@ -44,7 +47,7 @@ class Source:
     choice_at_s: float = 0.0
     left_until_s: float | None = None
     useful_s: float = 0.0
-    patience_s: float = field(default=PATIENCE_S[0])
+    patience_s: float = 0.0
 
     @property
     def is_left(self) -> bool:
@@ -96,7 +99,7 @@ class Picks:
                 break
             known = self.sources.get(peer)
             if known is None or (known.left_until_s is not None and known.left_until_s <= now):
-                self.sources[peer] = Source(peer, now, useful_s=now)
+                self.sources[peer] = Source(peer, now, useful_s=now, patience_s=self._within(PATIENCE_S))
                 found.append(self.sources[peer])
         return found
 
@@ -206,4 +209,5 @@ class Picks:
         return min(late, key=lambda index: self._flights[index][0].since_s, default=None)
 
     def _within(self, bounds: tuple[float, float]) -> float:
-        return min(max(4 * self.chunk_s, bounds[0]), bounds[1])
+        usual_s = self.chunk_s or GUESS_S
+        return min(max(4 * usual_s, bounds[0]), bounds[1])

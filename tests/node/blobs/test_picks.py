@@ -8,7 +8,7 @@ import trio.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.blobs.picks import LATE_S, MAX_REFUSALS, MAX_STRIKES, PATIENCE_S, Picks, Source
+from node.blobs.picks import GUESS_S, LATE_S, MAX_REFUSALS, MAX_STRIKES, PATIENCE_S, Picks, Source
 
 KEYS = [bytes([number]) * 32 for number in range(6)]
 
@@ -37,7 +37,7 @@ async def test_the_only_origin_chooses_among_what_no_other_has(mock_clock: trio.
     assert picks.pick(fellow) == 1
     picks.refused(origin, frozenset({0, 2, 3}))
     assert picks.pick(origin) is None, "fellows are waited for"
-    mock_clock.jump(PATIENCE_S[0] + 0.01)
+    mock_clock.jump(4 * GUESS_S + 0.01)
     picks.refused(origin, frozenset({0, 2, 3}))
     assert picks.pick(origin) in {0, 2, 3}
     picks.heard(fellow, frozenset({0, 1, 2, 3}))
