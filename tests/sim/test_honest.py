@@ -25,7 +25,7 @@ async def grow(
 
 
 def test_a_run_grows(tmp_path: Path) -> None:
-    sim = virtually(grow, tmp_path, 2, "grow 3")
+    sim = virtually(grow, tmp_path, 2, "grow 5")
     state = sim.state
     contributors = [node.secret.public for node in sim.contributors]
     assert set(state.registry.peers) == set(contributors)
