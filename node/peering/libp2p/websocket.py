@@ -45,8 +45,6 @@ UPGRADE_S: Final = 10.0
 MAX_EMPTY_FRAMES: Final = 256
 """The frames without payload (pings among them) that a peer may send within a second."""
 
-_READ_BYTES: Final = 64 << 10
-
 
 class WebSocketStream(ReadWriteCloser):
     """The bytes of a WebSocket whose upgrade is done or under way."""
@@ -79,7 +77,7 @@ class WebSocketStream(ReadWriteCloser):
         """Up to `n` bytes, at least one; empty at the end. Raises ConnectionClosedError."""
         async with self._reading:
             while not self._unread:
-                data = await self._stream.read(_READ_BYTES)
+                data = await self._stream.read()  # all there is: with a number it would wait for so many
                 if not data:
                     return b""
                 self._socket.receive_data(data)
@@ -105,7 +103,7 @@ class WebSocketStream(ReadWriteCloser):
     async def _first_event(self) -> Event:
         with trio.move_on_after(UPGRADE_S):
             while True:
-                data = await self._stream.read(_READ_BYTES)
+                data = await self._stream.read()  # all there is: with a number it would wait for so many
                 if not data:
                     raise ConnectionClosedError("The connection ended during its upgrade.", transport="websocket")
                 try:
