@@ -14,7 +14,8 @@ from typing import Final
 
 import trio
 
-from node.peering.gossip import Budgets, topic_of
+from node.peering.gossip import OF_PUBLISHER, topic_of
+from node.peering.pace import Pace
 from node.peering.transport import Transport, TransportError, short
 from protocol.ed25519 import SecretKey
 from protocol.envelope import Envelope
@@ -79,7 +80,7 @@ class HaveLists:
         self._topic = topic_of(run, "have")
         self._own: tuple[bytes, ...] = ()
         self._wake = trio.Event()
-        self._budgets = Budgets()
+        self._pace = Pace(*OF_PUBLISHER)
         self._lists: OrderedDict[bytes, HaveList] = OrderedDict()
         self._number = 0
         transport.subscribe(self._topic, self._hear, self._accepts)
@@ -116,7 +117,7 @@ class HaveLists:
             return True
         if len(data) > MAX_HAVE_BYTES or not (self._knows(source) or source in self._transport.peers()):
             return False
-        return self._budgets.spend(source) and self._parse(source, data) is not None
+        return self._pace.take(source) and self._parse(source, data) is not None
 
     async def _hear(self, source: bytes, data: bytes) -> None:
         have = self._parse(source, data)

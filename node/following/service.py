@@ -5,14 +5,12 @@ entries from an index on and the proof that the tree up to them is a prefix of a
 All are bounded, and calls for entries in number: in all, and for each peer, so that no few peers keep the others out.
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-import trio
-
 from node.disk.store import Store
 from node.peering.call import CallRefused, serve_calls
+from node.peering.pace import SharedPace
 from node.peering.transport import Transport
 from protocol import codec
 from protocol.checkpoint import SignedNote
@@ -36,7 +34,6 @@ PEER_ENTRIES_PER_S: Final = 4.0
 PEER_ENTRIES_BURST: Final = 16.0
 
 _LOOK_AT: Final = 64
-_MOST_PEERS: Final = 1024
 
 
 class Replica(Protocol):
@@ -62,35 +59,13 @@ class Replica(Protocol):
         """Applies the next entry; raises LogFault or ProtocolError without change."""
 
 
-class Bucket:
-    """A token bucket on trio's clock: `burst` at once, `per_s` in the long run."""
-
-    def __init__(self, per_s: float, burst: float) -> None:
-        self._per_s = per_s
-        self._burst = burst
-        self._left = burst
-        self._since = trio.current_time()
-
-    def has_one(self) -> bool:
-        """Whether a token is there."""
-        now = trio.current_time()
-        self._left = min(self._burst, self._left + self._per_s * (now - self._since))
-        self._since = now
-        return self._left >= 1
-
-    def take(self) -> None:
-        """Takes the token that is there."""
-        self._left -= 1
-
-
 class LogService:
     """Answers from `replica` and `store`, which holds at least the entries that the replica has applied."""
 
     def __init__(self, transport: Transport, replica: Replica, store: Store) -> None:
         self._replica = replica
         self._store = store
-        self._budget = Bucket(ENTRIES_PER_S, ENTRIES_BURST)
-        self._shares: OrderedDict[bytes, Bucket] = OrderedDict()
+        self._pace = SharedPace((PEER_ENTRIES_PER_S, PEER_ENTRIES_BURST), (ENTRIES_PER_S, ENTRIES_BURST))
         serve_calls(transport, LOG_PROTOCOL, self._answer, max_bytes=256)
 
     async def _answer(self, peer: bytes, request: bytes) -> bytes:
@@ -101,7 +76,8 @@ class LogService:
                 not rest and not _has_flag(start, limit, size)
             ):
                 self._require(start, size)
-                self._spend(peer)
+                if not self._pace.take(peer):
+                    raise CallRefused("This node is busy: ask another one, or again later.")
                 return codec.encode(self._entries(start, limit, size))
             case {"op": "prefix", "old": int(old), "new": int(new), **rest} if not rest and not _has_flag(old, new):
                 return codec.encode(self._prefix(old, new))
@@ -130,17 +106,6 @@ class LogService:
         self._require(old, new)
         tree = self._replica.tree
         return {"proof": tree.consistency_proof(old, new), "root": tree.root(old)}
-
-    def _spend(self, peer: bytes) -> None:
-        """Counts a call for entries by `peer`; refuses it when there were too many."""
-        share = self._shares.pop(peer, None) or Bucket(PEER_ENTRIES_PER_S, PEER_ENTRIES_BURST)
-        self._shares[peer] = share
-        if len(self._shares) > _MOST_PEERS:
-            self._shares.popitem(last=False)
-        if not share.has_one() or not self._budget.has_one():
-            raise CallRefused("This node is busy: ask another one, or again later.")
-        share.take()
-        self._budget.take()
 
     def _require(self, start: int, size: int) -> None:
         if not 0 <= start <= size <= self._replica.size:

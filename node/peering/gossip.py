@@ -13,6 +13,7 @@ from typing import Final
 
 import trio
 
+from node.peering.pace import Pace
 from node.peering.transport import Transport, TransportError
 from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.errors import ProtocolError
@@ -22,27 +23,10 @@ log = logging.getLogger("gonode.net")
 MAX_HEAD_BYTES: Final = 8 << 10
 REPEAT_S: Final = 15.0
 GAP_S: Final = 0.1
-RATE_PER_S: Final = 5.0
-BURST: Final = 20.0
+OF_PUBLISHER: Final = (5.0, 20.0)
+"""How many publications of one publisher are taken: a second, and at once."""
+
 _SEEN: Final = 4096
-_SENDERS: Final = 1024
-
-
-class Budgets:
-    """How many publications of each publisher are taken: BURST at once, RATE_PER_S in the long run."""
-
-    def __init__(self) -> None:
-        self._left: OrderedDict[bytes, tuple[float, float]] = OrderedDict()
-
-    def spend(self, source: bytes) -> bool:
-        """Whether one more publication of `source` is within its rate; it counts either way."""
-        now = trio.current_time()
-        left, since = self._left.pop(source, (BURST, now))
-        left = min(BURST, left + RATE_PER_S * (now - since))
-        self._left[source] = (max(left - 1, 0), now)
-        if len(self._left) > _SENDERS:
-            self._left.popitem(last=False)
-        return left >= 1
 
 
 class Seen:
@@ -93,7 +77,7 @@ class Gossip:
         self._outgoing: bytes | None = None
         self._wake = trio.Event()
         self._seen = Seen()
-        self._budgets = Budgets()
+        self._pace = Pace(*OF_PUBLISHER)
         transport.subscribe(self._topic, self._hear, self._accepts)
 
     def announce_head(self, note: bytes) -> None:
@@ -118,7 +102,7 @@ class Gossip:
     def _accepts(self, source: bytes, data: bytes) -> bool:
         if source == self._transport.key:
             return True
-        return len(data) <= MAX_HEAD_BYTES and self._budgets.spend(source) and self._is_head(data)
+        return len(data) <= MAX_HEAD_BYTES and self._pace.take(source) and self._is_head(data)
 
     async def _hear(self, source: bytes, data: bytes) -> None:
         if self._seen.is_new(data):

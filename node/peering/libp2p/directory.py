@@ -36,9 +36,9 @@ from node.peering.libp2p.kad.message import (
     id_bytes,
     parse,
 )
-from node.peering.libp2p.kad.rates import Rates
 from node.peering.libp2p.kad.records import ProviderRecords
 from node.peering.libp2p.told import MAX_TOLD, accepted, group_of
+from node.peering.pace import SharedPace
 from node.peering.transport import FIND_S, MAX_FOUND, TransportError, Unreachable, id_key, short
 
 if TYPE_CHECKING:
@@ -69,6 +69,11 @@ SERVED_OF_GROUP: Final = 8
 """How many streams of all peers, and of one address group, are served at once."""
 
 REQUESTS_OF_STREAM: Final = 16
+
+REQUESTS_OF_GROUP: Final = (20.0, 200.0)
+REQUESTS_OF_ALL: Final = (100.0, 200.0)
+"""How many requests of one address group, and of all, are answered: a second, and at once."""
+
 REQUEST_S: Final = 10.0
 _MEET_S: Final = 1.0
 _WAIT_FOR_PEERS_S: Final = 5.0
@@ -100,7 +105,7 @@ class Directory:
         self._transport = transport
         self._announced = announced
         self._faults = faults
-        self._rates = Rates()
+        self._pace = SharedPace(REQUESTS_OF_GROUP, REQUESTS_OF_ALL)
         self._budget = DialBudget()
         self._looking = trio.Semaphore(LOOKUPS)
         self._serving: Counter[str] = Counter()
@@ -304,7 +309,7 @@ class Directory:
     def _answer(self, data: bytes, peer: bytes, host: str) -> KadMessage | None:
         """What `peer` at IP address `host` gets for a request, None for a record; raises MalformedMessage."""
         group = group_of(host)
-        if not self._rates.take(group):
+        if not self._pace.take(group):
             raise MalformedMessage("There are too many requests.")
         request = parse(data, host)
         if request.kind is Kind.PING:

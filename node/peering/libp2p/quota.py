@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from node.peering.libp2p.pace import Pace
 from node.peering.libp2p.places import network_of
+from node.peering.pace import Pace
 from node.peering.transport import MAX_CONNECTIONS, Complain, Misdeed, Refuse, id_key, peer_key
 
 
@@ -159,7 +159,7 @@ class Quota:
 
     def gossip_wait_s(self, peer_id: str, size: int) -> float:
         """How long to read nothing more of a peer's gossip, of which `size` bytes were read now."""
-        return self._gossip_bytes.wait_s(peer_id, size)
+        return self._gossip_bytes.of(peer_id).wait_s(size)
 
     def _counted(self, is_taken: bool) -> bool:
         self._faults["publication refused"] += not is_taken

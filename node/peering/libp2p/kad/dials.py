@@ -12,6 +12,7 @@ from typing import Final
 import trio
 
 from node.peering.libp2p.told import group_of, place_of
+from node.peering.pace import Bucket
 
 DIALS: Final = 24
 DIAL_EVERY_S: Final = 5.0
@@ -26,19 +27,15 @@ class DialBudget:
     """What all look-ups of one node may dial."""
 
     def __init__(self) -> None:
-        self._left = float(DIALS)
-        self._counted_s = trio.current_time()
+        self._bucket = Bucket(1 / DIAL_EVERY_S, DIALS)
         self._vain: dict[tuple[str, int], float] = {}
 
     def may_dial(self, address: str) -> bool:
         """Whether `address`, which has to lead to an IP address directly, may be dialed; it then counts as in vain."""
         place = place_of(address)
         now = trio.current_time()
-        self._left = min(self._left + (now - self._counted_s) / DIAL_EVERY_S, float(DIALS))
-        self._counted_s = now
-        if place is None or self._left < 1 or self._is_resting(place, now):
+        if place is None or self._is_resting(place, now) or not self._bucket.take():
             return False
-        self._left -= 1
         self._vain[place] = now + REST_S
         if len(self._vain) > _MAX_VAIN:
             del self._vain[next(iter(self._vain))]

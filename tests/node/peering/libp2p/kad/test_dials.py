@@ -14,7 +14,6 @@ from node.peering.libp2p.kad.dials import (
 )
 from node.peering.libp2p.kad.lookup import CLOSE, MAX_ASKED, Candidate, Lookup
 from node.peering.libp2p.kad.message import Told
-from node.peering.libp2p.kad.rates import A_SECOND, A_SECOND_OF_GROUP, AT_ONCE, Rates
 from node.peering.transport import peer_id
 
 OWN, TELLER = b"o" * 32, b"t" * 32
@@ -63,15 +62,6 @@ async def test_a_third_party_is_left_alone(mock_clock: MockClock) -> None:
     assert budget.may_dial(address(1))
     mock_clock.jump(REST_S)
     assert budget.may_dial(address(200, "ip4/9.9.9.{}/tcp/80"))
-
-
-async def test_requests_are_counted_by_group_and_in_all(mock_clock: MockClock) -> None:
-    rates = Rates()
-    assert sum(rates.take("a") for _ in range(500)) == AT_ONCE
-    assert not rates.take("b")
-    mock_clock.jump(1)
-    assert sum(rates.take("a") for _ in range(500)) == A_SECOND_OF_GROUP
-    assert sum(rates.take(str(number)) for number in range(2000)) == A_SECOND - A_SECOND_OF_GROUP
 
 
 def test_a_lookup_ends() -> None:
