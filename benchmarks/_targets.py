@@ -161,5 +161,7 @@ TARGETS = (
         *("gossip", 30, cell("rows", "worst s", what="followed by who hears nothing")),
         at_most=True,
     ),
+    Target("% of a core, an idle node", "idle", 1, largest("rows", "% of a core"), at_most=True),
+    Target("MB, an idle node", "idle", 120, largest("rows", "MB at most"), at_most=True),
     Target("ms to replay a move, scalar", "replay", 5000, cell("replay", "ms first", kernel="scalar"), at_most=True),
 )
