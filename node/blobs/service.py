@@ -23,7 +23,7 @@ from node.blobs.throttle import Throttle
 from node.blobs.work import Work, here
 from node.disk.blob_store import BlobStore
 from node.disk.files import write_file
-from node.peering.call import CallRefused, call, encode_answer, encode_refusal
+from node.peering.call import CallRefused, Malformed, call, reply_to
 from node.peering.transport import Stream, Timeout, TooMuch, Transport, TransportError, Unreachable, short
 from protocol import codec
 from protocol.blob import ChunkList
@@ -226,11 +226,8 @@ class BlobService:
         with trio.move_on_after(_ANSWER_S):
             request = await stream.receive(MAX_REQUEST)
             async with AsyncExitStack() as held:
-                try:
-                    reply = encode_answer(await self._answer(stream.peer, request, held))
-                except (CallRefused, ProtocolError) as error:
-                    reply = encode_refusal(error)
-                await stream.send(reply)
+                answering = self._answer(stream.peer, request, held)
+                await stream.send(await reply_to(self._transport, stream.peer, answering))
 
     async def _answer(self, peer: bytes, request: bytes, held: AsyncExitStack) -> bytes:
         """The answer to a request; what `held` is given ends when the answer has left."""
@@ -246,7 +243,7 @@ class BlobService:
                         return await self._give_any(peer, digest, wants, held)
                     case "chunk", {"index": int(index), **more} if not more and not isinstance(index, bool):
                         return await self._give(peer, digest, index, held)
-        raise CallRefused("This is not a request for a blob's list, for what is here of it, or for a chunk.")
+        raise Malformed("This is not a request for a blob's list, for what is here of it, or for a chunk.")
 
     async def _have(self, digest: bytes, known: int) -> bytes:
         """What this node has of a blob, once that is more than `known` chunks or after HAVE_WAIT_S."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from node.disk.store import Store
-from node.peering.call import CallRefused, serve_calls
+from node.peering.call import CallRefused, Malformed, serve_calls
 from node.peering.pace import SharedPace
 from node.peering.transport import Transport
 from protocol import codec
@@ -81,7 +81,7 @@ class LogService:
                 return codec.encode(self._entries(start, limit, size))
             case {"op": "prefix", "old": int(old), "new": int(new), **rest} if not rest and not _has_flag(old, new):
                 return codec.encode(self._prefix(old, new))
-        raise CallRefused("This is not a request for a log's head, entries or prefix.")
+        raise Malformed("This is not a request for a log's head, entries or prefix.")
 
     def _head(self) -> dict[str, codec.Value]:
         head = self._store.newest_head(self._replica.size)

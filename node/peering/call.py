@@ -1,7 +1,8 @@
 """Small request and response over one stream.
 
 Spec: docs/spec/wire.md ("Calls"). A request is one frame; the reply is one frame whose first byte is 0 before an
-answer or 1 before a refusal: a sentence in UTF-8. Both sides have deadlines and size limits.
+answer or 1 before a refusal: a sentence in UTF-8. Both sides have deadlines and size limits. A request that is none
+counts against its sender.
 """
 
 from collections.abc import Awaitable, Callable
@@ -9,9 +10,9 @@ from typing import Final
 
 import trio
 
-from node.peering.transport import MAX_FRAME, PeerGone, Stream, Timeout, Transport, short
+from node.peering.transport import MAX_FRAME, Misdeed, PeerGone, Stream, Timeout, Transport, short
 from protocol import codec
-from protocol.errors import ProtocolError
+from protocol.errors import NotCanonical, ParseError, ProtocolError, TooLarge
 
 CallHandler = Callable[[bytes, bytes], Awaitable[bytes]]
 """Answers one request: (key of the caller, request) -> answer."""
@@ -26,6 +27,13 @@ _REFUSAL: Final = b"\1"
 
 class CallRefused(Exception):
     """The peer answered with a refusal; the message is its sentence."""
+
+
+class Malformed(CallRefused):
+    """The request has no form of its protocol."""
+
+
+_OF_FORM: Final = (Malformed, NotCanonical, ParseError, TooLarge)
 
 
 async def call(
@@ -73,23 +81,22 @@ def serve_calls(
     async def serve(stream: Stream) -> None:
         with trio.move_on_after(timeout_s):
             request = await stream.receive(max_bytes)
-            try:
-                reply = encode_answer(await handler(stream.peer, request))
-            except (CallRefused, ProtocolError) as error:
-                reply = encode_refusal(error)
-            await stream.send(reply)
+            await stream.send(await reply_to(transport, stream.peer, handler(stream.peer, request)))
 
     transport.serve(protocol, serve)
 
 
-def encode_answer(answer: bytes) -> bytes:
-    """The reply that answers a call."""
-    return _ANSWER + answer
+async def reply_to(transport: Transport, peer: bytes, answering: Awaitable[bytes]) -> bytes:
+    """The reply to a request of `peer`: its answer, or the refusal that a CallRefused or ProtocolError says.
 
-
-def encode_refusal(error: CallRefused | ProtocolError) -> bytes:
-    """The reply that refuses a call with the sentence of `error`."""
-    return _REFUSAL + _sentence(str(error)).encode()
+    When that is about the request's form, the peer is complained of.
+    """
+    try:
+        return _ANSWER + await answering
+    except (CallRefused, ProtocolError) as error:
+        if isinstance(error, _OF_FORM):
+            transport.complain(peer, Misdeed.MALFORMED)
+        return _REFUSAL + _sentence(str(error)).encode()
 
 
 def _awaited(protocol: str, request: bytes) -> str:

@@ -104,11 +104,12 @@ Complain = Callable[[bytes, "Misdeed"], None]
 
 
 class Misdeed(Enum):
-    """What a peer may not do and a transport sees; the value is a sentence of it."""
+    """What a peer may not do, as a transport and those who answer calls see it; the value is a sentence of it."""
 
     OVERRUN = "It sent more than its window."
     TOO_LONG = "It sent a frame over the limit."
     TOO_OFTEN = "It asked for more than its quota."
+    MALFORMED = "It sent requests that are none."
 
 
 OnError = Callable[[Exception], None]

@@ -4,10 +4,10 @@ import pytest
 import trio
 import trio.testing
 
-from node.peering.call import CallRefused, call, serve_calls
+from node.peering.call import CallRefused, Malformed, call, serve_calls
 from node.peering.memory.network import MemoryNetwork
-from node.peering.transport import MAX_FRAME, PeerGone, Stream, Timeout, TooMuch
-from protocol.errors import ParseError
+from node.peering.transport import MAX_FRAME, Misdeed, PeerGone, Stream, Timeout, TooMuch
+from protocol.errors import BadProof, ParseError, TooLarge
 from tests.node.keys import secret
 
 PROTOCOL = "/gonode/test/1"
@@ -54,6 +54,26 @@ async def test_calls(autojump_clock: trio.testing.MockClock) -> None:
         with pytest.raises(PeerGone):
             await call(a, b.key, PROTOCOL, b"sleep", timeout_s=50)
         assert trio.current_time() - start == pytest.approx(35, abs=1)
+
+
+async def test_requests_that_are_none_count_against_their_sender(autojump_clock: trio.testing.MockClock) -> None:
+    told: list[tuple[bytes, Misdeed]] = []
+    faults = [CallRefused("No."), BadProof("No."), Malformed("No."), ParseError("No."), TooLarge("No.")]
+
+    async def refuse(peer: bytes, request: bytes) -> bytes:
+        await trio.lowlevel.checkpoint()
+        raise faults[request[0]]
+
+    network = MemoryNetwork()
+    async with network.open(secret(1)) as a, network.open(secret(2)) as b:
+        b.complain = lambda key, misdeed: told.append((key, misdeed))
+        serve_calls(b, PROTOCOL, refuse)
+        await a.dial(b.addresses()[0])
+        for number in range(len(faults)):
+            with pytest.raises(CallRefused, match=r"^No\.$"):
+                await call(a, b.key, PROTOCOL, bytes([number]))
+            assert len(told) == max(0, number - 1)
+    assert set(told) == {(a.key, Misdeed.MALFORMED)}
 
 
 @pytest.mark.parametrize("reply", [b"", b"\x02x", b"\xff"])
