@@ -14,7 +14,7 @@ from native.canary import WrongMachine
 from native.errors import EngineError
 from node.disk.store import StoreError
 from node.engine.process import EngineLost
-from node.following.follower import LogUnbelievable
+from node.following.heads import LogUnbelievable
 from node.peering.transport import CannotListen
 
 FATAL: Final[tuple[type[Exception], ...]] = (

@@ -6,7 +6,7 @@ an error that `node.fatal` names ends the node with its sentence.
 
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from random import Random
@@ -22,7 +22,9 @@ from node.disk.home import Home
 from node.disk.lockfile import locked
 from node.disk.store import Store
 from node.events import Events
-from node.following.follower import LogFollower, LogService, replay_log
+from node.following.follower import LogFollower
+from node.following.puller import replay_log
+from node.following.service import LogService
 from node.member import Member
 from node.peering.bans import Bans
 from node.peering.conduct import Conduct
@@ -32,6 +34,7 @@ from node.peering.reach import RemoteReach
 from node.peering.reachability import Reachability, UseRelays
 from node.peering.table import PeerTable
 from node.peering.transport import Transport
+from node.services import Run
 from protocol.ed25519 import SecretKey
 from protocol.entries import Entry
 from protocol.ticket import Ticket
@@ -86,9 +89,11 @@ async def open_member(
                 table,
                 keep=lambda: transport.relays() | transport.relaying()[0],
                 wants_fixed=lambda: coordinator_first or not reach.takes_posts,
+                prefer=lambda: {*reach.preferred(), *sharing.holders(blobs.fetching)},
                 announce=announced,
             )
             member = Member(home, transport, state, store, blobs, blob_store, reach, events, clock, rng)
+            member.links, member.conduct = links, conduct
 
             def entered(index: int, entry: Entry) -> None:
                 member.wake()
@@ -107,28 +112,22 @@ async def open_member(
                 report=conduct.report,
             )
             member.follower = follower
-            member.links = links
             gossip = Gossip(transport, ticket.run, on_head=follower.hint, is_head=follower.is_head)
             sharing = open_sharing(member, secret, table)
-            services = member.services
-            transport.on_error = services.look_at
-            nursery.start_soon(services.watch)
-            nursery.start_soon(services.keep, "links", links.run)
-            nursery.start_soon(services.keep, "reachability", reachability.run)
-            nursery.start_soon(services.keep, "bans", conduct.run)
-            nursery.start_soon(services.keep, "gossip", gossip.run)
-            nursery.start_soon(services.keep, "sharing", sharing.run)
+            runs: dict[str, Run] = {
+                "links": links.run,
+                "reachability": reachability.run,
+                "bans": conduct.run,
+                "gossip": gossip.run,
+                "sharing": sharing.run,
+                "following": follower.run,
+                "mirrors": partial(reach.seek, links.seek),
+            }
             if blob_options.keep_bytes is not None:
-                needed = partial(needed_blobs, state, store)
+                needed = lambda: needed_blobs(state, store, member.keeps)  # noqa: E731 - a name for one expression
                 fetching = lambda: blobs.fetching  # noqa: E731 - a name for one expression
-                retention = Retention(blob_store, needed, blob_options.keep_bytes, fetching, clock)
-                nursery.start_soon(services.keep, "retention", retention.run)
-            nursery.start_soon(services.keep, "following", follower.run)
-            nursery.start_soon(services.keep, "mirrors", partial(reach.seek, links.seek))
-            if lan:
-                from node.peering.libp2p.mdns import Lan
-
-                nursery.start_soon(services.keep, "lan", Lan(transport, ticket.run, table.learn).run)
+                runs["retention"] = Retention(blob_store, needed, blob_options.keep_bytes, fetching, clock).run
+            keep_services(nursery, member, runs | lan_service(member, table, lan))
             addresses = transport.addresses()
             places = f"at {', '.join(addresses)}" if addresses else "nowhere"
             events("listening", f"Listening {places}.", address=addresses[0] if addresses else "")
@@ -142,6 +141,24 @@ async def open_member(
                 await member.until_size(2)
             yield member
             nursery.cancel_scope.cancel()
+
+
+def keep_services(nursery: trio.Nursery, member: Member, runs: Mapping[str, Run]) -> None:
+    """Has services run beside a role in `nursery`, by their names; what is fatal, wherever it is met, ends the node."""
+    services = member.services
+    member.transport.on_error = services.look_at
+    nursery.start_soon(services.watch)
+    for name, run in runs.items():
+        nursery.start_soon(services.keep, name, run)
+
+
+def lan_service(member: Member, table: PeerTable, is_wanted: bool) -> dict[str, Run]:
+    """The service that finds the run's nodes on the LAN, and is found by them, where it is wanted."""
+    if not is_wanted:
+        return {}
+    from node.peering.libp2p.mdns import Lan
+
+    return {"lan": Lan(member.transport, member.state.run, table.learn).run}
 
 
 def open_blobs(transport: Transport, store: BlobStore, options: BlobOptions, rng: Random) -> BlobService:

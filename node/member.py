@@ -23,6 +23,7 @@ from node.events import Events
 from node.following.follower import LogFollower
 from node.networks import Networks
 from node.peering.call import CallRefused
+from node.peering.conduct import Conduct
 from node.peering.links import Links
 from node.peering.post import MIRRORED, RELAYED, Post, Posted
 from node.peering.reach import HeldByMirrors, Reach
@@ -47,7 +48,7 @@ RELAYED_TYPES = tuple(record.payload_type() for record in RELAYED)
 
 
 class Member:
-    """One node's share in a run."""
+    """One node's share in a run; `keeps(digest)` says whether its role keeps a blob for others, which stays on disk."""
 
     def __init__(
         self,
@@ -71,6 +72,8 @@ class Member:
         self.reach = reach
         self.follower: LogFollower | None = None
         self.links: Links | None = None
+        self.conduct: Conduct | None = None
+        self.keeps: Callable[[bytes], bool] = keeps_nothing
         self.events = events
         self.clock = clock
         self.rng = rng
@@ -207,6 +210,11 @@ class Member:
             await self.networks.player(gate.digest, train.network, train.network_blob, train.network_len),
             await self.player_of(gate.base),
         )
+
+
+def keeps_nothing(digest: bytes) -> bool:
+    """The `keeps` of a role that keeps no blobs for others."""
+    return False
 
 
 def package_version() -> str:

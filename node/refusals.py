@@ -15,7 +15,7 @@ from node.disk.lockfile import DirectoryInUse
 from node.disk.store import StoreError
 from node.engine.process import EngineLost
 from node.exchange.errors import ReplayError, SgfError
-from node.following.follower import LogUnbelievable
+from node.following.heads import LogUnbelievable
 from node.founding.founding import FoundingError
 from node.founding.invites import InviteError
 from node.founding.listening import ListenError

@@ -48,17 +48,20 @@ class PublicRelay:
     async def run(self) -> None:
         """Fetches each new release's network until drained."""
         with self._scope:
-            while True:
-                missing = self._missing()
-                if not missing:
-                    self._since_s = None
-                    await self._member.change_within(AGAIN_S)
-                elif not await self._fetch(*missing[0]):
-                    await trio.sleep(self._member.jitter(AGAIN_S))
+            await self._member.services.keep("networks", self._fetch_all)
 
     def drain(self) -> None:
         """Ends the role; nothing is in flight that would be lost."""
         self._scope.cancel()
+
+    async def _fetch_all(self) -> None:
+        while True:
+            missing = self._missing()
+            if not missing:
+                self._since_s = None
+                await self._member.change_within(AGAIN_S)
+            elif not await self._fetch(*missing[0]):
+                await trio.sleep(self._member.jitter(AGAIN_S))
 
     def _missing(self) -> list[tuple[bytes, int]]:
         """Digest and length of the networks to fetch, the newest first."""

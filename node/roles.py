@@ -183,14 +183,7 @@ def run_relay(options: NodeOptions) -> int:
     return trio.run(main)
 
 
-def run_coordinator(
-    home: Home,
-    settings: EngineSettings,
-    as_json: bool,
-    listen: Sequence[str],
-    announce: Sequence[str] = (),
-    blobs: BlobOptions = BlobOptions(),  # noqa: B008 - it is frozen
-) -> int:
+def run_coordinator(home: Home, settings: EngineSettings, as_json: bool, peering: Peering) -> int:
     """Coordinates until stopped; the exit status."""
     selftest()
     events = EventPrinter("coordinator", as_json)
@@ -198,9 +191,17 @@ def run_coordinator(
     async def main() -> int:
         async with AsyncExitStack() as stack:
             engine = await stack.enter_async_context(open_engine(settings, events, home.fault))
-            role = await stack.enter_async_context(
-                open_coordinator(home, engine, events, time.time, listen=listen, announced=announce, blob_options=blobs)
+            opening = open_coordinator(
+                home,
+                engine,
+                events,
+                time.time,
+                listen=peering.listen,
+                announced=peering.announce,
+                blob_options=peering.blobs,
+                lan=peering.lan,
             )
+            role = await stack.enter_async_context(opening)
             home.fault.unlink(missing_ok=True)
             stop = trio.Event()
 

@@ -15,7 +15,7 @@ def status_of(
     member: Member, role: str, key: bytes, outbox: Outbox | None, queues: Sequence[dict[str, Any]] = (), **more: Any
 ) -> dict[str, Any]:
     """The object that `gonode status --json` prints; `queues` besides the outbox's and `more` are the role's own."""
-    state = member.state
+    state, backoff = member.state, member.reach.backoff
     tally = state.batches.tally(key) if role == "contributor" else state.batches.total()
     return {
         "role": role,
@@ -25,7 +25,9 @@ def status_of(
         "peers": len(member.transport.peers()),
         "links": links_of(member),
         "services": member.services.status(),
+        "bans": bans_of(member),
         "contained": sum(member.transport.faults().values()),
+        "next_try_in_s": round(backoff.next_try_in_s, 1) if backoff.failures else None,
         "queues": [*_outbox_queues(member, outbox), *queues],
         "games": tally.games,
         "plies": tally.plies,
@@ -74,3 +76,11 @@ def links_of(member: Member) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def bans_of(member: Member) -> list[dict[str, Any]]:
+    """The peers that are refused now, why, and how long they still are."""
+    bans = [] if member.conduct is None else member.conduct.bans.now()
+    return [
+        {"peer": ban.key.hex(), "reason": ban.reason, "times": ban.times, "left_s": round(ban.left_s)} for ban in bans
+    ]

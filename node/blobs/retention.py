@@ -32,8 +32,11 @@ Needed = Callable[[bytes], bool]
 """Whether the blob with this digest must stay."""
 
 
-def needed_blobs(state: LogState, store: Store) -> Needed:
-    """What a node needs as things stand: networks in use, batches that are not decided, all that waits to be logged."""
+def needed_blobs(state: LogState, store: Store, is_kept: Needed) -> Needed:
+    """What a node needs as things stand: networks in use, batches that are not decided, all that waits to be logged.
+
+    And what `is_kept` says that it keeps for others.
+    """
     named: set[bytes] = set()
     for release in state.releases.all[-RELEASES:]:
         named |= {release.network_blob, release.weights_blob}
@@ -46,7 +49,7 @@ def needed_blobs(state: LogState, store: Store) -> Needed:
         if batch.opening is not None:
             named.add(batch.opening.blob_digest)
     waiting = b"\0".join(item.payload for item in store.waiting())
-    return lambda digest: digest in named or digest in waiting
+    return lambda digest: digest in named or digest in waiting or is_kept(digest)
 
 
 class Retention:

@@ -3,7 +3,7 @@
 Spec: docs/spec/swarm.md ("Fetching").
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 
 import trio
@@ -43,6 +43,10 @@ class Sharing:
         connected = self._transport.peers()
         told = [key for key in self._have_lists.holders(digest) if key in connected]
         return list(dict.fromkeys([*told, *connected]))
+
+    def holders(self, digests: Iterable[bytes]) -> set[bytes]:
+        """The peers that told that they have one of these blobs, connected or not."""
+        return {key for digest in digests for key in self._have_lists.holders(digest)}
 
     async def run(self) -> None:
         """Tells, until cancelled."""

@@ -81,6 +81,10 @@ def _lines(answer: dict[str, Any]) -> list[str]:
                 lines.append(f"queue {queue['name']}: {queue['length']}{waits}")
         elif name == "links":
             lines += [_link(link) for link in value]
+        elif name == "bans":
+            lines += [
+                f"ban {ban['peer'][:8]}: {ban['left_s']} s left, times {ban['times']}: {ban['reason']}" for ban in value
+            ]
         elif name == "services":
             restarts = sum(service["restarts"] for service in value)
             lines.append(f"services: {len(value)}, restarts {restarts}")

@@ -18,11 +18,15 @@ def blob_limits(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+json_lines = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+lan_option = click.option("--lan/--no-lan", default=True, show_default=True, help="Find nodes of the run on the LAN.")
+
+
 def peering_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The ticket and the options of every node that joins a run by it."""
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="One JSON object a line."),
-        click.option("--lan/--no-lan", default=True, show_default=True, help="Find nodes of the run on the LAN."),
+        json_lines,
+        lan_option,
         click.option(
             "--announce",
             multiple=True,
@@ -222,7 +226,8 @@ def verify(
     help="Multiaddr where others reach it, repeatable; told in the place of those listened at.",
 )
 @blob_limits
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@lan_option
+@json_lines
 def coordinate(
     directory: Path,
     kernel: str | None,
@@ -231,16 +236,18 @@ def coordinate(
     announce: tuple[str, ...],
     up: int | None,
     down: int | None,
+    lan: bool,
     as_json: bool,
 ) -> int:
     """Coordinate the run in DIRECTORY, made by `gonode run init`."""
     from node.blobs.options import BlobOptions
     from node.blobs.work import in_thread
     from node.disk.home import Home
-    from node.roles import run_coordinator
+    from node.peering.reachability import UseRelays
+    from node.roles import Peering, run_coordinator
 
-    blobs = BlobOptions(up, down, work=in_thread)
-    return run_coordinator(Home(directory), _engine(kernel, threads, 1), as_json, listen, announce, blobs)
+    peering = Peering(listen, announce, lan, UseRelays.NEVER, BlobOptions(up, down, work=in_thread))
+    return run_coordinator(Home(directory), _engine(kernel, threads, 1), as_json, peering)
 
 
 def _engine(kernel: str | None, threads: int | None, games: int | None, device: str = "cpu", nice: int = 0) -> Any:

@@ -17,7 +17,7 @@ from protocol.codec import Value, decode, encode
 from protocol.ed25519 import SecretKey
 from protocol.envelope import Envelope
 from protocol.epoch import Share, ShareSet
-from protocol.errors import BadProof, WrongSigner
+from protocol.errors import BadProof, ProtocolError, WrongSigner
 from protocol.merkle import leaf_hash
 from protocol.root import VERIFIER
 from protocol.seeds import log_origin
@@ -93,6 +93,14 @@ class LogWriter:
         """Where this very entry was appended; None if it was not."""
         place = self._store.get(_place_key(envelope.encode()))
         return None if place is None else int.from_bytes(place, "big")
+
+    def is_head(self, note: bytes) -> bool:
+        """Whether a note that somebody told is a head signed with this log's key."""
+        try:
+            checkpoint.verify(SignedNote.parse(note), self._secret.public, log_origin(self._state.run))
+        except ProtocolError:
+            return False
+        return True
 
     def sign_head(self) -> bool:
         """Signs a new head if an entry other than a share set came since the last one; whether it did."""

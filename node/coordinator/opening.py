@@ -22,12 +22,12 @@ from node.disk.lockfile import locked
 from node.disk.store import Store
 from node.engine.engine import Engine
 from node.events import Events
-from node.following.follower import replay_log
+from node.following.puller import replay_log
 from node.following.service import LogService
 from node.founding.founding import load_founding
 from node.founding.listening import ListenError
 from node.founding.root_signing import next_root
-from node.launch import OpenTransport, open_blobs, open_sharing
+from node.launch import OpenTransport, keep_services, lan_service, open_blobs, open_sharing
 from node.member import Member
 from node.peering.backoff import Backoff
 from node.peering.bans import Bans
@@ -92,10 +92,11 @@ async def open_coordinator(
     train: Train = train,
     announced: Sequence[str] = (),
     blob_options: BlobOptions = BlobOptions(),  # noqa: B008 - it is frozen
+    lan: bool = False,
 ) -> AsyncIterator[Coordinator]:
     """A coordinator of the run founded in `home`, over libp2p unless another transport is given.
 
-    `train` is the trainer's process unless a simulation brings its own.
+    `train` is the trainer's process unless a simulation brings its own. With `lan` the run's nodes on the LAN find it.
     """
     ticket = home.load_ticket()
     if open_transport is None:
@@ -130,15 +131,11 @@ async def open_coordinator(
             keep = lambda: transport.relaying()[0]  # noqa: E731 - a name for one expression
             links = Links(transport, table, wanted=0, announce=announced, capacity=MAX_CONNECTIONS, keep=keep)
             member.links = links
-            gossip = Gossip(transport, state.run, on_head=lambda note: None)
+            member.conduct = conduct
+            gossip = Gossip(transport, state.run, on_head=lambda note: None, is_head=log.is_head)
             sharing = open_sharing(member, host, table)
-            services = member.services
-            transport.on_error = services.look_at
-            nursery.start_soon(services.watch)
-            nursery.start_soon(services.keep, "links", links.run)
-            nursery.start_soon(services.keep, "bans", conduct.run)
-            nursery.start_soon(services.keep, "gossip", gossip.run)
-            nursery.start_soon(services.keep, "sharing", sharing.run)
+            runs = {"links": links.run, "bans": conduct.run, "gossip": gossip.run, "sharing": sharing.run}
+            keep_services(nursery, member, runs | lan_service(member, table, lan))
             coordinator = Coordinator(member, secret, log, engine, gossip.announce_head, train)
             reach.coordinator = coordinator
             addresses = transport.addresses()

@@ -16,10 +16,11 @@ import trio
 
 from node.disk.store import Head, Store
 from node.following.client import LogClient, ShownHeads
-from node.following.heads import Heads, LogForked, LogUnbelievable
-from node.following.puller import LogRefused, OnEntry, Puller, replay_log
-from node.following.service import LogService, Replica
+from node.following.heads import Heads
+from node.following.puller import OnEntry, Puller
+from node.following.service import Replica
 from node.peering.call import CallRefused
+from node.peering.gossip import is_note
 from node.peering.transport import Transport, TransportError, short
 from protocol.errors import ProtocolError
 
@@ -133,7 +134,7 @@ class LogFollower:
     def is_head(self, note: bytes) -> bool:
         """Whether a gossiped note is worth passing on: the coordinator signed it, as far as that can be checked yet."""
         try:
-            return self._replica.size < 2 or bool(self._heads.verified(note))
+            return is_note(note) if self._replica.size < 2 else bool(self._heads.verified(note))
         except ProtocolError:
             return False
 
@@ -349,6 +350,3 @@ class LogFollower:
 
     def _jitter(self, seconds: float) -> float:
         return seconds * self._rng.uniform(0.75, 1.25)
-
-
-__all__ = ["LogFollower", "LogForked", "LogRefused", "LogService", "LogUnbelievable", "Replica", "replay_log"]

@@ -4,6 +4,7 @@ Spec: docs/spec/swarm.md ("Mirrors"). Invariants: only the coordinator's own ref
 alone; what is answered by anybody passes `verify` first; all tasks share one backoff.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from random import Random
 from typing import Final, Protocol
@@ -21,6 +22,9 @@ POST_WITHIN_S: Final = 60
 
 MIRRORS: Final = 2
 """How many verifiers are asked to keep one post."""
+
+MAX_TAKERS: Final = 64
+"""So many peers that took posts are remembered."""
 
 _SILENT_S: Final = 30.0
 _SPEAKS_NOT_S: Final = 600.0
@@ -75,7 +79,7 @@ class RemoteReach:
         self._run = ticket.run
         self._rng = rng
         self._first = tuple(address_key(address) for address in ticket.addresses)
-        self._takers: set[bytes] = set()
+        self._took: OrderedDict[bytes, None] = OrderedDict()
         self._said: set[bytes] = set()
         self.backoff = Backoff(lambda: bool(self.coordinators()), rng)
         self._not_before: dict[bytes, float] = {}
@@ -97,17 +101,24 @@ class RemoteReach:
         """
         now = trio.current_time()
         self._not_before = {key: at for key, at in self._not_before.items() if at > now}
-        connected = self._transport.peers()
-        self._takers.intersection_update(connected)
-        others = [key for key in connected if key not in self._first and key not in self._not_before]
+        others = [key for key in self._transport.peers() if key not in self._first and key not in self._not_before]
         self._rng.shuffle(others)
-        return tuple(sorted(others, key=lambda key: key not in self._takers))
+        return tuple(sorted(others, key=lambda key: key not in self._took))
+
+    @property
+    def takers(self) -> frozenset[bytes]:
+        """The peers, connected or not, that took posts or are said to take them, but for the ticket's."""
+        return frozenset(self._took) | self._said
+
+    def preferred(self) -> frozenset[bytes]:
+        """Whom to link with so that posts have a way: the linked ones that take them, else all that are known to."""
+        linked = self.takers.intersection(self._transport.peers())
+        return linked or self.takers
 
     @property
     def takes_posts(self) -> bool:
         """Whether a linked peer takes posts: the coordinator, or one that did or is said to do so."""
-        connected = self._transport.peers()
-        return bool(self.coordinators()) or any(key in connected for key in self._takers | self._said)
+        return bool(self.coordinators()) or not self.takers.isdisjoint(self._transport.peers())
 
     async def post(self, post: Post, verify: Verify) -> Posted:
         """Hands a post to the coordinator; raises CallRefused or TransportError."""
@@ -141,7 +152,7 @@ class RemoteReach:
                 if not posted.held:
                     verify(posted)
             except CallRefused as refusal:
-                self._takers.add(peer)
+                self._note_taker(peer)
                 failure = Unreachable(f"Verifier {short(peer)} does not take it: {refusal}")
             except ProtocolError as error:
                 self._leave_alone(peer, _LIES_S)
@@ -153,7 +164,7 @@ class RemoteReach:
                 self._leave_alone(peer, _SILENT_S)
                 failure = error
             else:
-                self._takers.add(peer)
+                self._note_taker(peer)
                 if not posted.held:
                     return posted
                 holders.append(peer)
@@ -192,9 +203,15 @@ class RemoteReach:
             dial_soon(chosen)
             wait_s = min(_SEEK_MOST_S, 2 * wait_s)
 
+    def _note_taker(self, peer: bytes) -> None:
+        self._took[peer] = None
+        self._took.move_to_end(peer)
+        if len(self._took) > MAX_TAKERS:
+            self._took.popitem(last=False)
+
     def _leave_alone(self, peer: bytes, seconds: float) -> None:
         """Does not offer posts to a peer for a while."""
-        self._takers.discard(peer)
+        self._took.pop(peer, None)
         self._said.discard(peer)
         self._not_before[peer] = trio.current_time() + seconds
 

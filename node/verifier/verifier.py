@@ -65,6 +65,7 @@ class Verifier:
         self._epochs = EpochKeeper(member, secret)
         self._witness = Witness(member, secret, self._epochs)
         self._mirror = Mirror(member)
+        member.keeps = self._mirror.names
         self._draining = trio.Event()
         self._busy: set[bytes] = set()
         self._logged: dict[bytes, int] = {}

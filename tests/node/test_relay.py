@@ -1,13 +1,16 @@
 """The public node without a role: which networks it fetches, and what it says meanwhile."""
 
+from random import Random
 from types import SimpleNamespace
 from typing import Any
 
 import trio
 import trio.testing
 
+from node.events import silent
 from node.peering.transport import Unreachable
 from node.relay import AGAIN_S, KEPT_RELEASES, PublicRelay
+from node.services import Services
 
 
 class World:
@@ -23,6 +26,7 @@ class World:
         self.gone: set[bytes] = set()
         self.told: list[str] = []
         self.blobs = self
+        self.services = Services(silent, Random(1))
         self.blob_store = SimpleNamespace(has=self.kept.__contains__)
         self.transport = SimpleNamespace(peers=tuple, relaying=lambda: (frozenset({b"x"}), 3))
 
@@ -77,6 +81,21 @@ async def test_what_nobody_has_is_waited_for(autojump_clock: trio.testing.MockCl
         world.gone.clear()
         await trio.sleep(2 * AGAIN_S)
         assert role.networks == 1
+        role.drain()
+
+
+async def test_a_failure_does_not_end_it(autojump_clock: trio.testing.MockClock) -> None:
+    world = World(1)
+    world.releases[1].network_len = 7  # which is not what the blob has
+    role = PublicRelay(world)  # type: ignore[arg-type]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(role.run)
+        await trio.sleep(30)
+        (service,) = world.services.status()
+        assert (service["name"], service["restarts"] > 2, world.kept) == ("networks", True, [])
+        world.releases[1].network_len = 1
+        await trio.sleep(100)
+        assert len(world.kept) == 1
         role.drain()
 
 

@@ -12,7 +12,7 @@ from trio.testing import MockClock
 from native.canary import WrongMachine
 from node.disk.store import StoreError
 from node.fatal import fatal_in
-from node.following.follower import LogUnbelievable
+from node.following.heads import LogUnbelievable
 from node.services import LAST_WAIT_S, MOST_FAILURES, ServiceLost, Services
 
 

@@ -15,7 +15,9 @@ from node.disk.store import Store
 from node.events import silent
 from node.member import Member
 from node.outbox import BATCH, KINDS, Outbox
-from node.peering.transport import Link
+from node.peering.backoff import Backoff
+from node.peering.bans import FIRST_S, Bans
+from node.peering.transport import Link, Unreachable
 from node.peering.waits import Waits
 from node.services import Services
 from node.status import status_of
@@ -24,8 +26,8 @@ from tests.node.homes import grown_world
 from tests.node.keys import secret
 from verification.state import LogState
 
-KEYS = {"role", "run", "release", "log_size", "peers", "links", "services", "contained", "queues"}
-KEYS |= {"games", "plies", "verified", "pending", "rejected"}
+KEYS = {"role", "run", "release", "log_size", "peers", "links", "services", "bans", "contained", "queues"}
+KEYS |= {"next_try_in_s", "games", "plies", "verified", "pending", "rejected"}
 WALL_S = 1_800_000_000.0
 
 
@@ -43,6 +45,8 @@ class Clocked:
         self.store = store
         self.skew_s = 0.0
         self.services = Services(silent, Random(1))
+        self.conduct: Any = None
+        self.reach = SimpleNamespace(backoff=Backoff(lambda: False, Random(1)))
         self.links = SimpleNamespace(table=SimpleNamespace(score=lambda peer: peer[0]))
         waits = Waits()
         found = (Link(b"\1" * 32, "/memory/1", 5.0), Link(b"\2" * 32, None, 7.5))
@@ -126,6 +130,31 @@ async def test_services_are_listed(store: Store) -> None:
 
     await member.services.keep("following", end)
     assert said(member, "verifier", b"")["services"] == [{"name": "following", "restarts": 0, "last_failure": None}]
+
+
+async def test_bans_say_why_and_how_long(store: Store, autojump_clock: MockClock) -> None:
+    member = Clocked(grown_world().state, store)
+    assert said(member, "verifier", b"")["bans"] == []
+    member.conduct = SimpleNamespace(bans=Bans(store))
+    member.conduct.bans.ban(b"\7" * 32, "It served wrong bytes.")
+    await trio.sleep(600)
+    ban = {"peer": "07" * 32, "reason": "It served wrong bytes.", "times": 1, "left_s": FIRST_S - 600}
+    assert said(member, "verifier", b"")["bans"] == [ban]
+    await trio.sleep(FIRST_S)
+    assert said(member, "verifier", b"")["bans"] == []
+
+
+async def test_when_the_coordinator_is_tried_again(store: Store, autojump_clock: MockClock) -> None:
+    member = Clocked(grown_world().state, store)
+    assert said(member, "verifier", b"")["next_try_in_s"] is None
+    with pytest.raises(Unreachable), member.reach.backoff.attempt():
+        raise Unreachable("Nobody answers.")
+    assert 0.5 < said(member, "verifier", b"")["next_try_in_s"] < 1.5
+    await trio.sleep(5)
+    assert said(member, "verifier", b"")["next_try_in_s"] == 0
+    with member.reach.backoff.attempt():
+        await trio.sleep(0)
+    assert said(member, "verifier", b"")["next_try_in_s"] is None
 
 
 async def test_a_contributor_counts_its_own(store: Store) -> None:

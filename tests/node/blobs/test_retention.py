@@ -89,8 +89,10 @@ def test_what_a_node_needs(tmp_path: Path) -> None:
     with Store(tmp_path / "node.db") as store:
         waiting = bytes(range(32))
         store.put_outbox("batch", b"key", b"a header with " + waiting + b" in it")
-        needed = needed_blobs(state, store)
+        kept = b"k" * 32
+        needed = needed_blobs(state, store, kept.__eq__)
         assert needed(waiting)
+        assert needed(kept)
         assert not needed(bytes(32))
         for release in state.releases.all[1:]:
             assert needed(release.network_blob)

@@ -153,7 +153,9 @@ STATUS = {
         {"name": "links", "restarts": 0, "last_failure": None},
         {"name": "gossip", "restarts": 2, "last_failure": "KeyError: 'x' (gossip.py:1)."},
     ],
+    "bans": [{"peer": "ef" * 32, "reason": "It served wrong bytes.", "times": 2, "left_s": 7200}],
     "contained": 4,
+    "next_try_in_s": 2.5,
     "queues": [{"name": "batch", "length": 1, "waiting_for": "a peer", "since_unix_s": 12}],
     "games": 3,
     "plies": 100,
@@ -214,6 +216,8 @@ def test_a_running_node(tmp_path: Path) -> None:
             "(since 1970-01-01 00:01:01Z)\n"
         ) in text
         assert "services: 2, restarts 2\n" in text
+        assert "ban efefefef: 7200 s left, times 2: It served wrong bytes.\n" in text
+        assert "next_try_in_s: 2.5\n" in text
         assert "service gossip: restarts 2, the last one after: KeyError: 'x' (gossip.py:1).\n" in text
         assert the_object(gonode("drain", "--dir", tmp_path, "--json")) == {"ok": True}
         assert gonode("stop", "--dir", tmp_path) == Answer(0, "Stopping.\n", "")

@@ -9,7 +9,7 @@ import pytest
 from node.audits.folder_audit import FolderReader
 from node.coordinator.log_writer import SHARES_KEY, SHARES_WITHIN_S, LogWriter
 from node.disk.store import Store
-from node.following.follower import replay_log
+from node.following.puller import replay_log
 from protocol import checkpoint as notes
 from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.ed25519 import SecretKey
@@ -133,6 +133,18 @@ def test_a_head_is_signed_only_for_something_new(two: Desk) -> None:
         two.cosign(verifier, size)
     assert two.world.state.beacons.last_size == size
     assert not two.writer.sign_head(), "a share set alone makes no new head"
+
+
+def test_only_own_heads_are_passed_on(two: Desk) -> None:
+    size = two.sign()
+    note = two.writer.newest_note
+    assert two.writer.is_head(note)
+    two.cosign(two.world.verifiers[0], size)
+    assert two.writer.is_head(two.writer.newest_note)
+    forged = Checkpoint(log_origin(two.world.run), size + 1, bytes(32)).sign(secret(1)).encode()
+    other = Checkpoint(log_origin(bytes(32)), size, bytes(32)).sign(two.world.coordinator).encode()
+    for false in (forged, other, note.replace(str(size).encode(), str(size + 1).encode()), b"", b"\xff" * 100):
+        assert not two.writer.is_head(false)
 
 
 def test_idle_time_counts_from_the_last_entry(two: Desk) -> None:

@@ -7,8 +7,9 @@ import pytest
 import trio
 import trio.testing
 
-from node.following.follower import LogForked, LogRefused, replay_log
 from node.following.fork import ForkProof
+from node.following.heads import LogForked
+from node.following.puller import LogRefused, replay_log
 from node.following.service import LOG_PROTOCOL
 from node.peering.call import CallRefused, call, serve_calls
 from protocol import codec

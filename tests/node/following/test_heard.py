@@ -8,8 +8,9 @@ import pytest
 import trio
 import trio.testing
 
-from node.following.follower import POLL_S, LogFollower, LogForked
+from node.following.follower import POLL_S, LogFollower
 from node.following.fork import ForkProof
+from node.following.heads import LogForked
 from node.following.service import LOG_PROTOCOL
 from node.peering.call import CallRefused, serve_calls
 from protocol import codec
@@ -195,8 +196,8 @@ async def test_cosignatures_come_by_gossip(tmp_path: Path, autojump_clock: trio.
 def mine_again(path: Path, number: int) -> int:
     """The cosigned size that a node knows when it starts again."""
     from node.disk.store import Store
-    from node.following.follower import replay_log
     from node.following.heads import Heads
+    from node.following.puller import replay_log
     from tests.node.following.copies import Rules
 
     with Store(path / str(number) / "node.db") as store:

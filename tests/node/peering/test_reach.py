@@ -159,6 +159,21 @@ async def test_verifiers_are_found_in_the_directory(autojump_clock: trio.testing
         nursery.cancel_scope.cancel()
 
 
+async def test_links_prefer_who_takes_posts_until_one_is_linked(autojump_clock: trio.testing.MockClock) -> None:
+    held = says(HELD.encode())
+    one, two = secret(1).public, secret(2).public
+    async with net() as here:
+        assert here.reach.preferred() == set()
+        async with here.peer(1, held), here.peer(2, held), here.peer(3, None):
+            with pytest.raises(HeldByMirrors):
+                await here.reach.offer(POST, verify)
+            assert here.reach.takers == here.reach.preferred() == {one, two}
+        assert here.reach.preferred() == {one, two}, "they are remembered"
+        assert not here.reach.takes_posts
+        async with here.peer(2, held):
+            assert here.reach.preferred() == {two}, "one is enough"
+
+
 async def test_a_directory_that_fails_or_tells_nonsense_changes_nothing(autojump_clock: trio.testing.MockClock) -> None:
     told: list[str] = []
     answers: list[Callable[[], Awaitable[tuple[str, ...]]]] = []
