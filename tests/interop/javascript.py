@@ -1,5 +1,6 @@
 """The JavaScript peer: its packages installed once under `build/`, its programs started. For tests."""
 
+import fcntl
 import json
 import re
 import shutil
@@ -25,6 +26,12 @@ def install() -> None:
     """Puts programs and packages into `INSTALLED`, the latter only after a change; skips the test where that cannot be."""
     _require_node()
     INSTALLED.mkdir(parents=True, exist_ok=True)
+    with (INSTALLED / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # other test processes install here as well
+        _install_locked()
+
+
+def _install_locked() -> None:
     stamp = INSTALLED / ".installed"
     names = ("package.json", "package-lock.json", ".npmrc")
     wanted = "".join((HERE / name).read_text(encoding="utf-8") for name in names)
