@@ -9,11 +9,13 @@ import os
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
 from node.peering.libp2p import hardening
+from node.peering.libp2p.forgetting import forget_gone
 from node.peering.libp2p.places import CIRCUIT, is_global, listen_place, reachable_places, resolved, split_circuit
 from node.peering.libp2p.quota import Limits, Quota, RelayLimits
 from node.peering.transport import (
@@ -67,6 +69,7 @@ MOST_FAILURES: Final = 10
 _CLEAN_UP_S: Final = 5.0
 _READ_BYTES: Final = 256 << 10
 _PENDING_PUBLICATIONS: Final = 256
+_KEPT_IDS: Final = 1024
 _MAX_RPC: Final = 256 << 10
 _LENGTH_BYTES: Final = 4
 
@@ -224,9 +227,15 @@ class Libp2pTransport:
                         await self._connect(place, key)
                     else:
                         await self._relayed.connect(relay, key, address)
+                    for gone in self._dialed.keys() - set(self.peers()):
+                        del self._dialed[gone]
                     self._dialed[key] = address
             return key
         raise Unreachable(f"Nobody answered at {address} within {DIAL_S:g} s.")
+
+    def is_dialing(self, peer: Any) -> bool:
+        """Whether a connection to the peer with this libp2p id is being made."""
+        return _key_of(peer) in self._dialing
 
     @asynccontextmanager
     async def _dialing_alone(self, key: bytes) -> AsyncIterator[None]:
@@ -532,6 +541,7 @@ async def _live(
                 if is_listening:
                     places = found
                     transport.attach(host, pubsub, nursery)
+                    nursery.start_soon(forget_gone, host, transport.is_dialing)
                     if is_first:
                         task_status.started(transport)
                     try:
@@ -618,6 +628,7 @@ def _build(secret: SecretKey, limits: Limits, quota: Any) -> tuple[Any, Any, Any
         degree_low=12,
         degree_high=64,
         heartbeat_interval=1,
+        adaptive_gossip_enabled=False,  # it makes that a minute where links are few
         spam_protection_enabled=False,
         px_peers_count=0,
     )
@@ -629,6 +640,7 @@ def _build(secret: SecretKey, limits: Limits, quota: Any) -> tuple[Any, Any, Any
     return host, pubsub, router
 
 
+@lru_cache(_KEPT_IDS)
 def _id_of(key: bytes) -> Any:
     from libp2p.peer.id import ID
 
