@@ -2,12 +2,14 @@
 
 Spec: `docs/spec/swarm.md` ("Mirrors"). Items are in the store before they are sent, so a kill loses none and a repetition
 changes nothing; the coordinator gets them in order. While it is away, batches and gate results are offered to verifiers,
-which keep them too: an item is here until its receipt is. An item whose blob this disk has lost could never be logged: it is
+which keep them too: an item is here until its receipt is. A batch that it refuses now but may take later, as when no
+verifier has an epoch, waits, and those behind it. An item whose blob this disk has lost could never be logged: it is
 dropped, and what it was made of is played again.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import trio
 
@@ -19,6 +21,7 @@ from node.peering.reach import HeldByMirrors
 from node.peering.transport import TransportError, short
 from protocol.entries import parse_entry
 from protocol.envelope import Envelope
+from protocol.errors import ProtocolError
 from protocol.gate import GateResult
 from protocol.header import BatchHeader
 from protocol.verdict import TraceOpening
@@ -36,12 +39,23 @@ OFFERED_AGAIN_S = 15.0
 HELD_AGAIN_S = 120.0
 """How soon an item that verifiers keep is offered again."""
 
+NOT_YET_S = 10.0
+"""How soon an item is sent again that the coordinator may take later."""
+
 LOOK_EVERY_S = 1.0
 
 MIRRORED_TYPES = tuple(record.payload_type() for record in MIRRORED)
 
 Answered = Callable[[str, bytes, int | None], None]
 """Called with an item's kind and key, and its log index, or None when it was refused."""
+
+
+class _NotYet(TransportError):
+    """The coordinator refused an item that it may take later."""
+
+    def __init__(self, item: Post, refusal: CallRefused) -> None:
+        super().__init__(f"The coordinator does not take it yet: {refusal}")
+        self.data = item.envelope
 
 
 @dataclass(slots=True)
@@ -101,13 +115,17 @@ class Outbox:
             self._added = trio.Event()
             try:
                 await self._send_all()
+            except _NotYet as error:
+                self._fail(error)
+                self._say(NOT_YET_S)
+                with trio.move_on_after(self._member.jitter(NOT_YET_S)):
+                    await self._member.until(partial(self._member.never_logged, error.data))
+                continue
             except TransportError as error:
-                self._failure = str(error)
-                if self.waiting_since is None:
-                    self.waiting_since = trio.current_time()
+                self._fail(error)
                 await self._offer_all()
                 if len(self):
-                    self._say()
+                    self._say(self._member.reach.backoff.next_try_in_s)
                     await self._until_next()
                 continue
             self.waiting_since, self._failure, self._is_said = None, "", False
@@ -115,17 +133,33 @@ class Outbox:
             self._emptied.set()
             await self._added.wait()
 
+    def _fail(self, error: TransportError) -> None:
+        """Notes why items wait, since the first failure in a row."""
+        self._failure = str(error)
+        if self.waiting_since is None:
+            self.waiting_since = trio.current_time()
+
     async def _send_all(self) -> None:
         """Sends gate results first, for the whole run waits for them, and the rest in the order in which it was put."""
         while (item := self._member.store.first_waiting(GATE_RESULT)) is not None:
+            post = Post.parse(item.payload)
             try:
-                self._end(item, await self._member.post_directly(Post.parse(item.payload)))
+                self._end(item, await self._member.post_directly(post))
             except CallRefused as refusal:
+                if item.kind == BATCH and self._may_be_taken(post):
+                    raise _NotYet(post, refusal) from None
                 self._end(item, refusal)
             except TransportError:
                 if not self._undo_lost(item):
                     raise
                 self._end(item, None)
+
+    def _may_be_taken(self, post: Post) -> bool:
+        """Whether this node's own copy of the log, which may be behind, knows no reason against an entry."""
+        try:
+            return self._member.never_logged(post.envelope) is None
+        except ProtocolError:
+            return False
 
     async def _offer_all(self) -> None:
         """Offers to verifiers what they do not keep yet, in order, until the coordinator may be tried again."""
@@ -187,13 +221,13 @@ class Outbox:
             return True
         return any(offer.again_s <= now or self._shows(offer) for offer in self._offers.values())
 
-    def _say(self) -> None:
+    def _say(self, next_try_in_s: float) -> None:
         """Says once why items wait."""
         if not self._is_said:
             self._is_said = True
             count = counted(len(self), "item waits", "items wait")
-            next_s = max(1, self._member.reach.backoff.next_try_in_s)
-            self._member.events("waiting", f"{self.waiting_for} {count} on disk. Next try in {next_s:.0f} s.")
+            text = f"{self.waiting_for} {count} on disk. Next try in {max(1, next_try_in_s):.0f} s."
+            self._member.events("waiting", text)
 
     def _end(self, item: OutboxItem, answer: Posted | CallRefused | None) -> None:
         """An item was logged, refused, or (None) dropped because its blob is lost."""

@@ -14,7 +14,7 @@ import trio.testing
 
 from node.disk.blob_store import BlobStore
 from node.disk.store import Series, Store
-from node.outbox import BATCH, GATE_RESULT, HELD_AGAIN_S, KINDS, OFFERED_AGAIN_S, OPENING, VERDICT, Outbox
+from node.outbox import BATCH, GATE_RESULT, HELD_AGAIN_S, KINDS, NOT_YET_S, OFFERED_AGAIN_S, OPENING, VERDICT, Outbox
 from node.peering.backoff import FIRST_S, LAST_S, Backoff
 from node.peering.call import CallRefused
 from node.peering.post import HELD, Post, Posted
@@ -43,6 +43,7 @@ class Desk:
         self.backoff = Backoff(lambda: True, Random(1))
         self.reach = self
         self.state = SimpleNamespace(subjects=Subjects(None, None, None, None))  # type: ignore[arg-type]
+        self.may_come: set[bytes] = set()
         self.verifiers: list[bytes] = []
         self.offered: list[tuple[float, bytes]] = []
         self.verifiers_say: Callable[[Post], Exception | Posted] = lambda post: Unreachable("Nobody.")
@@ -55,6 +56,13 @@ class Desk:
 
     def events(self, event: str, text: str, **values: Any) -> None:
         self.said.append(event)
+
+    def never_logged(self, data: bytes) -> str | None:
+        return None if data in self.may_come else "This key is banned."
+
+    async def until(self, condition: Callable[[], Any]) -> None:
+        while condition() is None:
+            await trio.sleep(1)
 
     def mirrors(self) -> tuple[bytes, ...]:
         return tuple(self.verifiers)
@@ -163,6 +171,43 @@ async def test_a_refused_item_goes_and_the_rest_is_sent(desk: Desk, autojump_clo
     await sent(outbox)
     assert told == [(BATCH, b"a", None), (BATCH, b"b", 77)]
     assert desk.said == ["refused", "logged"]
+
+
+async def test_what_may_be_taken_later_waits_and_keeps_its_place(
+    desk: Desk, autojump_clock: trio.testing.MockClock
+) -> None:
+    outbox = outbox_of(desk)
+    first, second = envelope(1), envelope(2)
+    outbox.put(BATCH, b"a", first)
+    outbox.put(BATCH, b"b", second)
+    desk.may_come = {first.encode()}
+    desk.answers = [CallRefused("No verifier takes batches now.") for _ in range(4)]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(outbox.run)
+        await trio.sleep(2 * NOT_YET_S)
+        assert (desk.posted, len(outbox), desk.said) == ([], 2, ["waiting"])
+        assert "No verifier takes batches now." in outbox.waiting_for
+        assert outbox.waiting_since == 0
+        await outbox.until_empty()
+        nursery.cancel_scope.cancel()
+    assert desk.posted == [first.encode(), second.encode()]
+    assert trio.current_time() == pytest.approx(4 * NOT_YET_S, rel=0.1)
+    assert desk.said == ["waiting", "logged", "logged"]
+
+
+async def test_what_turns_out_never_to_be_taken_goes_soon(desk: Desk, autojump_clock: trio.testing.MockClock) -> None:
+    outbox = outbox_of(desk)
+    outbox.put(BATCH, b"a", envelope(1))
+    desk.may_come = {envelope(1).encode()}
+    desk.answers = [CallRefused("This key is banned.") for _ in range(2)]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(outbox.run)
+        await trio.sleep(1.5)
+        desk.may_come.clear()  # the own copy of the log has caught up
+        await outbox.until_empty()
+        nursery.cancel_scope.cancel()
+    assert trio.current_time() < NOT_YET_S / 2
+    assert desk.said == ["waiting", "refused"]
 
 
 async def test_an_item_whose_blob_is_lost_is_dropped_and_its_games_are_wanted_again(
