@@ -8,6 +8,7 @@ wait has a deadline and every failure is a `TransportError` of one sentence. Not
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Final, Protocol
 
 from node.peering.waits import Waits
@@ -223,6 +224,7 @@ def overlook(key: bytes, misdeed: Misdeed) -> None:
     """A `Complain` that tells nobody."""
 
 
+@lru_cache(1024)
 def peer_id(key: bytes) -> str:
     """The libp2p peer id of an Ed25519 key, such as `12D3KooW...`."""
     number = int.from_bytes(_ID_PREFIX + key, "big")

@@ -348,6 +348,28 @@ async def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
             pass
 
 
+async def test_the_heartbeat_of_gossip_stays_a_second() -> None:
+    async with open_libp2p(SecretKey.generate()) as node:
+        router = node.pubsub.router
+        router.network_health_score = 0.0  # as with few links
+        router._adapt_gossip_parameters()
+        assert router.heartbeat_interval == 1
+
+
+def test_what_no_node_uses_is_not_loaded() -> None:
+    script = (
+        "import sys, trio, node.roles\n"
+        "from node.peering.libp2p.transport import open_libp2p\n"
+        "from protocol.ed25519 import SecretKey\n"
+        "async def main():\n"
+        "    async with open_libp2p(SecretKey.generate()):\n"
+        "        pass\n"
+        "trio.run(main)\n"
+        "print(*sorted({'torch', 'numpy', 'httpx', 'requests', 'zeroconf', 'rich', 'libp2p'} & set(sys.modules)))\n"
+    )
+    assert ran_alone(script) == (0, "libp2p\n", "")
+
+
 def test_logging_stays_the_programs() -> None:
     script = (
         "import logging, trio\n"
@@ -361,12 +383,16 @@ def test_logging_stays_the_programs() -> None:
         "assert library.propagate and not library.handlers\n"
         "assert not logging.getLogger().handlers\n"
     )
-    root = Path(__file__).parents[4]
+    assert ran_alone(script) == (0, "", "")
+    assert logging.getLogger("libp2p").propagate
+
+
+def ran_alone(script: str) -> tuple[int, str, str]:
+    """Exit status, output and errors of a program in a process of its own."""
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", script],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(root)},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[4])},
     )
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
-    assert logging.getLogger("libp2p").propagate
+    return ran.returncode, ran.stdout, ran.stderr
