@@ -109,6 +109,7 @@ async def open_member(
                 rng=rng,
                 on_entry=entered,
                 on_cosigned=member.wake,
+                on_newest=member.wake,
                 report=conduct.report,
             )
             member.follower = follower

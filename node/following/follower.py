@@ -76,7 +76,8 @@ class LogFollower:
 
     `peers()` gives the connected peers, `coordinators()` those of them that are the run's coordinator, which are asked
     first or last; `directory` is where fork proofs are kept. Entries below `cosigned_size` are under a head that enough
-    witnesses cosigned; `on_cosigned()` is told when it grows, `report` of peers whose entries lead to no proof.
+    witnesses cosigned; `on_cosigned()` is told when it grows, `on_newest()` when `newest` does, `report` of peers whose
+    entries lead to no proof.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class LogFollower:
         rng: Random | None = None,
         on_entry: OnEntry | None = None,
         on_cosigned: Callable[[], None] = lambda: None,
+        on_newest: Callable[[], None] = lambda: None,
         report: Report = lambda peer, reason: None,
     ) -> None:
         self._replica = replica
@@ -100,10 +102,12 @@ class LogFollower:
         self._coordinator_first = coordinator_first
         self._rng = rng or Random()
         self._on_cosigned = on_cosigned
+        self._on_newest = on_newest
         self._report = report
         self._client = LogClient(transport)
         self._heads = Heads(replica, store, directory)
         self._puller = Puller(self._client, replica, store, self._heads, on_entry)
+        self._told_newest = self._heads.newest
         self._pulling = trio.Lock()
         self._heard: list[Target] = []
         self._heard_s = -SILENCE_S
@@ -265,6 +269,9 @@ class LogFollower:
             self._heads.settle(head)
         if self._heads.cosigned_size > before:
             self._on_cosigned()
+        if self._heads.newest is not self._told_newest:
+            self._told_newest = self._heads.newest
+            self._on_newest()
 
     # ---- entries
 

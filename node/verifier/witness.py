@@ -20,7 +20,9 @@ from protocol.seeds import beacon_share, log_origin
 from verification.witness import witness_name
 
 LAST_KEY = "cosigned"
-LOOK_EVERY_S = 0.3
+LOOK_EVERY_S = 1.0
+"""How often to look besides at each change of the log and of its newest head."""
+
 AGAIN_S = 5.0
 """A cosignature that was taken is on the coordinator's disk; it is sent again this late, should that disk be another."""
 

@@ -8,6 +8,7 @@ import pytest
 import trio
 import trio.testing
 
+from node.disk.store import Head
 from node.following.follower import POLL_S, LogFollower
 from node.following.fork import ForkProof
 from node.following.heads import LogForked
@@ -166,9 +167,14 @@ async def test_notes_that_do_not_hold_cause_no_call(tmp_path: Path, autojump_clo
 
 async def test_cosignatures_come_by_gossip(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
     told: list[int] = []
+    newest: list[Head | None] = []
     async with logs(tmp_path, 2) as (source, mine), trio.open_nursery() as nursery:
         begin(source)
-        follower: LogFollower = mine.follower(tmp_path, on_cosigned=lambda: told.append(follower.cosigned_size))
+        follower: LogFollower = mine.follower(
+            tmp_path,
+            on_cosigned=lambda: told.append(follower.cosigned_size),
+            on_newest=lambda: newest.append(follower.newest),
+        )
         nursery.start_soon(follower.run)
         await begun(mine)
         first, second = source.grow(), source.grow()
@@ -186,6 +192,7 @@ async def test_cosignatures_come_by_gossip(tmp_path: Path, autojump_clock: trio.
         follower.hint(third.note)  # its entries come after it
         await trio.sleep(2)
         assert told == [3, 4, 5]
+        assert newest[-3:] == [second, cosigned(second), third]
         assert source.calls["entries"] == 2
         assert follower.newest == third
         assert mine.store.newest_head() == third
