@@ -25,6 +25,7 @@ class RegistrationRefused(Exception):
 
 async def register(member: Member, secret: SecretKey, invite: bytes, name: str) -> None:
     """Returns once `secret`'s key is registered and has its join nonce; raises RegistrationRefused."""
+    await member.until(member.newest_head)  # below it this key may be registered
     while member.state.registry.find(secret.public) is None:
         head = await member.until(member.newest_head)
         if not invite:

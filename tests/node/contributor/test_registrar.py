@@ -8,7 +8,7 @@ import trio
 import trio.testing
 
 from node.contributor.registrar import RegistrationRefused, awaited, register
-from node.disk.store import Store
+from node.disk.store import Head, Store
 from node.peering.call import CallRefused
 from node.peering.transport import Unreachable
 from protocol.registration import Registration
@@ -23,6 +23,12 @@ KEY = secret(1)
 def member(tmp_path: Path) -> Iterator[WorldMember]:
     with Store(tmp_path / "node.db") as store:
         yield WorldMember(World(), store)
+
+
+def registration(world: World, invite: str) -> Registration:
+    """The registration of KEY in a world as it is."""
+    size, root = world.state.size, world.state.tree.root()
+    return Registration(world.run, KEY.public, "ada", b"", size, root, world.invite(invite), 0)
 
 
 async def entered(member: WorldMember, invite: bytes) -> None:
@@ -74,6 +80,23 @@ async def test_without_an_invite(member: WorldMember) -> None:
     assert member.posts == 0
 
 
+async def test_the_log_of_a_fresh_copy_has_the_key_already(
+    member: WorldMember, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Entries and the first head come while the registrar waits for that head."""
+    head = member.newest_head
+
+    def caught_up() -> Head | None:
+        if member.state.registry.find(KEY.public) is None:
+            member.world.log(registration(member.world, "a"), KEY)
+            member.world.share_set()
+        return head()
+
+    monkeypatch.setattr(member, "newest_head", caught_up)
+    await register(member, KEY, b"", "ada")  # type: ignore[arg-type]
+    assert (member.posts, member.said) == (0, ["registered"])
+
+
 async def test_a_used_invite_is_refused_with_the_reason(
     member: WorldMember, autojump_clock: trio.testing.MockClock
 ) -> None:
@@ -100,10 +123,7 @@ async def test_a_refusal_of_what_was_logged_before_is_no_refusal(
 
     def logged_meanwhile() -> None:
         member.before_post = lambda: None
-        record = Registration(
-            world.run, KEY.public, "ada", b"", world.state.size, world.state.tree.root(), world.invite("b"), 0
-        )
-        world.log(record, KEY)
+        world.log(registration(world, "b"), KEY)
         world.share_set()
 
     member.before_post = logged_meanwhile
