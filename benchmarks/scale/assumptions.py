@@ -9,14 +9,15 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from native.netfile import Architecture, file_bytes
-from node.blobs.fetch import CHUNK_S
+from node.blobs.have_lists import ENOUGH, JITTER_S
 from node.coordinator.adjudicator import MOST_AT_ONCE
 from node.coordinator.coordinator import CHECKPOINT_EVERY_S
 from node.following import follower, service
 from node.founding.manifest_file import load_manifest
-from node.peering import gossip
 from node.peering.libp2p.quota import Limits
 from node.peering.links import LINKS
+from node.verifier.mirror import AT_ONCE
+from protocol.blob import CHUNK_BYTES
 from protocol.checkpoint import MAX_SIGNATURES
 
 CODE: Final = "code"
@@ -139,13 +140,21 @@ class Assumptions:
     connections: int = _code(Limits().connections, "connections", "node.peering.libp2p.quota")
     kept_connections: float = _assumed(0.75, "share", "of them, over which a coordinator sheds (node.peering.links)")
     degree: int = _code(16, "peers", "node.peering.libp2p.transport, GossipSub")
-    repeat_s: float = _code(gossip.REPEAT_S, "s", "node.peering.gossip, every publication again")
+    publications_passed: float = _code(
+        Limits().publications_passed[1], "messages", "node.peering.libp2p.quota, of one peer at once; more are dropped"
+    )
+    gossip_spread_s: float = _assumed(0.5, "s", "until all have a message: five hops of a tenth of a second")
+    have_jitter_s: float = _code(JITTER_S, "s", "node.blobs.have_lists, the longest wait before a list is told")
+    holders_enough: int = _code(ENOUGH, "holders", "node.blobs.have_lists: after so many, others tell no list")
     gossip_pace: float = _assumed(
         50, "messages/s", "bursts over it were lost on py-libp2p 0.8.1; no benchmark here keeps it"
     )
     call_core_s: float = _measured(0.00189, "s", "scale --measure", "one end of one call, half of both")
     call_bytes: float = _assumed(600, "bytes", "of a call besides its answer: negotiation, yamux, noise, TCP")
-    chunk_call_s: float = _code(CHUNK_S, "s", "node.blobs.fetch, one chunk's time")
+    chunk_bytes: int = _code(CHUNK_BYTES, "bytes", "protocol.blob")
+    swarm_times: float = _measured(
+        2.1, "times one copy", "blobs", "until 16 fetchers behind 20 Mbit/s have 32 MiB; the seed uploads 1.0 to 1.3"
+    )
     stream_bytes_per_core_s: float = _assumed(
         50 * 2**20, "bytes/s", "one stream of py-libp2p 0.8.1 on loopback; no benchmark here keeps it"
     )
@@ -157,6 +166,8 @@ class Assumptions:
         24.98e-3 * 40.22, "times", "replay", "a replayed ply to a played one, of benchmarks.selfplay"
     )
     checked_plies_per_core_s: float = _measured(41_174, "plies/s", "admission", "cheap checks, at 7x7")
+    posts_at_once: int = _code(AT_ONCE, "posts", "node.verifier.mirror, passed on by one verifier")
+    post_s: float = _assumed(0.5, "s", "that one takes: some round trips, and the batch to the coordinator")
     most_verifiers: int = _code(
         MAX_SIGNATURES - 1, "verifiers", "protocol.checkpoint: lines of a note besides the log's"
     )

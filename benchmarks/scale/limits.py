@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.scale.assumptions import Assumptions
-from benchmarks.scale.model import BYTES_PER_MBIT, Load, load, speed
+from benchmarks.scale.model import BYTES_PER_MBIT, Load, load
 from benchmarks.scale.sizes import sizes
 from protocol.tiles import MAX_ENTRY_BYTES
 
@@ -67,12 +67,21 @@ RESOURCES: Final = (
     ),
     Resource(
         "coordinator and verifiers: connections",
-        "connections of one",
-        lambda each: each.nodes / (1 + each.verifiers) + each.verifiers,
-        lambda each: each.given.kept_connections * each.given.connections,
+        "contributors",
+        lambda each: each.nodes,
+        lambda each: each.post_places,
         FAILS,
         "whoever comes later has nobody to post to, and waits for a free place",
         "Limits(connections=...) up (code, no option); more verifiers; then others that pass posts on (to be built)",
+    ),
+    Resource(
+        "verifiers: posts that one passes on at once",
+        "posts",
+        lambda each: each.passed_posts,
+        lambda each: each.given.posts_at_once,
+        FAILS,
+        "batches wait with verifiers until these keep no more, then with their contributors",
+        "games_per_batch up; more verifiers; AT_ONCE up (code)",
     ),
     Resource(
         "timeout_entries: a gate assignment on the slowest class",
@@ -138,15 +147,13 @@ RESOURCES: Final = (
         "games_per_batch up, the light form (to be built)",
     ),
     Resource(
-        "contributors: half of an uplink for batches",
-        "share of its uplink",
-        lambda each: max(
-            _mbit(speed(each.given, machine).up_bytes_s) / machine.up_mbit_s for machine in each.given.machines
-        ),
+        "contributors: half of the slowest uplink",
+        "share of it",
+        lambda each: each.uplink_share,
         lambda each: 0.5,
         FAILS,
-        "batches wait on disk (does not depend on the number of nodes)",
-        "fewer threads, more visits",
+        "the log, heads and networks that a node passes on crowd out its batches and whatever else uses the line",
+        "games_per_batch up; the light form, without which all pass the whole log on (to be built)",
     ),
     Resource(
         "final batches after a release",
@@ -173,7 +180,7 @@ RESOURCES: Final = (
         lambda each: each.given.coordinator_down_mbit_s,
         STOPS,
         "posts time out, batches wait with their contributors",
-        "more visits; then verifiers as mirrors, of which the coordinator takes only what a window needs (to be built)",
+        "more visits; then batches stay with verifiers, and the coordinator takes what a window needs (to be built)",
     ),
     Resource(
         "coordinator: uplink",
@@ -214,13 +221,13 @@ RESOURCES: Final = (
         "fewer, larger verifiers; the number of lines in a note ends before",
     ),
     Resource(
-        "gossip: have-lists, if every node announced its own",
-        "messages/s",
-        lambda each: each.have_messages_s,
-        lambda each: each.given.gossip_pace,
+        "gossip: have-lists, if all got a network's first chunk at once",
+        "messages",
+        lambda each: each.have_lists,
+        lambda each: each.given.publications_passed,
         FAILS,
-        "lists are lost (today nobody announces them)",
-        "announce on change only, repeat less often as more is heard; ask linked peers instead",
+        "lists are dropped, of which there are enough, and heads among them, which polls find",
+        "JITTER_S up (code)",
     ),
     Resource(
         "gossip: heads",
@@ -232,13 +239,13 @@ RESOURCES: Final = (
         "a head each two seconds",
     ),
     Resource(
-        "weights: all take a release from the coordinator at once",
+        "weights: a tenth of a cycle until all have a release",
         "s",
-        lambda each: each.release_from_coordinator_s,
-        lambda each: each.given.chunk_call_s,
-        FAILS,
-        "chunks time out and are asked again; each release is a jam",
-        "have-lists, so that who has a release serves it (understood, not announced); mirrors",
+        lambda each: each.release_s,
+        lambda each: each.cycle_s / 10,
+        WASTES,
+        "the last ones play with the release before meanwhile",
+        "samples_per_cycle up; smaller chunks for small networks (to be built)",
     ),
 )
 

@@ -17,6 +17,9 @@ TRACE_BYTES = 32
 GATE_LOG_S = 30.0
 """Candidate's beacon, assignments and the record: some heads each."""
 
+SWARM_FETCHERS, SWARM_CHUNKS = 16, 32
+"""Of benchmarks.blobs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Speed:
@@ -77,6 +80,11 @@ class Load:
     # ---- followers
 
     @property
+    def followers(self) -> int:
+        """Nodes that take the log, heads and weights from others."""
+        return self.nodes + self.verifiers
+
+    @property
     def log_bytes_day(self) -> float:
         """Growth of everybody's copy of the log, bytes a day."""
         return self.log_bytes_s * DAY_S
@@ -95,6 +103,24 @@ class Load:
     def full_down_bytes_s(self) -> float:
         """What a full follower downloads."""
         return self.log_bytes_s + self.follow_bytes_s + self.gossip_bytes_s
+
+    @property
+    def passed_on_bytes_s(self) -> float:
+        """What a follower uploads of the log: the mean, of all that does not come from the coordinator."""
+        return self.log_bytes_s - self.coordinator_log_bytes_s / self.followers
+
+    @property
+    def full_up_bytes_s(self) -> float:
+        """What a follower uploads for others: the log, gossip, and a copy of each release."""
+        return self.passed_on_bytes_s + self.gossip_bytes_s + self.given.network_bytes / self.cycle_s
+
+    @property
+    def uplink_share(self) -> float:
+        """The share of its uplink that the worst class of contributors uses: own batches, and what it does for others."""
+        return max(
+            (speed(self.given, machine).up_bytes_s + self.full_up_bytes_s) / (machine.up_mbit_s * BYTES_PER_MBIT)
+            for machine in self.given.machines
+        )
 
     @property
     def full_core_share(self) -> float:
@@ -147,21 +173,20 @@ class Load:
         return self.gossip_messages_s * (self.note_bytes + self.given.call_bytes / 3)
 
     @property
-    def have_messages_s(self) -> float:
-        """Different messages a second if every node announced a have-list and repeated it."""
-        return self.nodes / self.given.repeat_s
+    def have_lists(self) -> float:
+        """Have-lists that are told of a new network, at most: all nodes get its first chunk at once.
+
+        Enough of them, and those that are told before these are heard.
+        """
+        unheard = self.followers * min(1.0, self.given.gossip_spread_s / self.given.have_jitter_s)
+        return min(float(self.followers), self.given.holders_enough + unheard)
 
     # ---- weights
 
     @property
     def release_bytes(self) -> float:
         """One release to everybody."""
-        return float(self.nodes * self.given.network_bytes)
-
-    @property
-    def release_from_coordinator_s(self) -> float:
-        """The time until everybody has a release when all take it from the coordinator, as happens without have-lists."""
-        return self.release_bytes / (self.given.coordinator_up_mbit_s * BYTES_PER_MBIT)
+        return float(self.followers * self.given.network_bytes)
 
     @property
     def copy_s(self) -> float:
@@ -169,9 +194,15 @@ class Load:
         return self.given.network_bytes / (_median_up(self.given) * BYTES_PER_MBIT)
 
     @property
-    def release_from_peers_s(self) -> float:
-        """The time when each who has it passes it on: holders double with each copy."""
-        return self.copy_s * ceil(log2(self.nodes + 1))
+    def release_s(self) -> float:
+        """The time until everybody has a release: holders of a chunk double in a chunk's time, chunks follow each other.
+
+        As measured with SWARM_FETCHERS and SWARM_CHUNKS. The swarm of benchmarks.blobs in memory took 0.7 to 0.9 of this:
+        networks of 1 to 32 MiB, 16 to 128 fetchers.
+        """
+        chunks = self.given.network_bytes / self.given.chunk_bytes
+        doublings = 1 + log2(max(2, self.followers)) / chunks
+        return self.given.swarm_times * self.copy_s * doublings / (1 + log2(SWARM_FETCHERS) / SWARM_CHUNKS)
 
     # ---- coordinator
 
@@ -189,7 +220,22 @@ class Load:
     @property
     def coordinator_links(self) -> float:
         """Connections of the coordinator: verifiers, and contributors until it sheds them; others post to verifiers."""
-        return min(self.nodes + self.verifiers, self.given.kept_connections * self.given.connections)
+        return min(self.followers, self.given.kept_connections * self.given.connections)
+
+    @property
+    def post_places(self) -> float:
+        """Contributors that can be linked to somebody who takes posts: what the coordinator keeps, and each verifier.
+
+        A verifier is linked to the coordinator too, and as many links as a node has otherwise have nothing to do with posts.
+        """
+        own = self.given.kept_connections * self.given.connections - self.verifiers
+        return own + self.verifiers * (self.given.connections - 1 - 2 * self.given.links)
+
+    @property
+    def passed_posts(self) -> float:
+        """Posts that one verifier passes on at the same time: of contributors that are not linked to the coordinator."""
+        linked = max(0.0, self.coordinator_links - self.verifiers)
+        return self.receipts_s * (1 - linked / self.nodes) / self.verifiers * self.given.post_s
 
     @property
     def coordinator_follow_calls_s(self) -> float:
@@ -198,12 +244,20 @@ class Load:
         return self.coordinator_links * (self.heads_s + polls)
 
     @property
-    def coordinator_up_bytes_s(self) -> float:
-        """Log and notes for linked nodes, batches for verifiers, weights."""
+    def coordinator_log_bytes_s(self) -> float:
+        """Log that it sends: to each linked node once, as long as it answers that many calls; others give the rest."""
         answered = min(1.0, self.given.entries_answered_s / (self.coordinator_links * self.heads_s))
-        log_out = answered * self.coordinator_links * self.log_bytes_s
+        return answered * self.coordinator_links * self.log_bytes_s
+
+    @property
+    def coordinator_up_bytes_s(self) -> float:
+        """Log and notes for linked nodes, batches for verifiers, weights: a copy to each linked node at most.
+
+        Of a network of many chunks it uploads one to three copies; of one or two chunks, a copy to many of them.
+        """
         calls = self.coordinator_follow_calls_s * (self.note_bytes + self.given.call_bytes)
-        return log_out + calls + self.batch_bytes_s + self.release_bytes / self.cycle_s
+        weights = self.coordinator_links * self.given.network_bytes / self.cycle_s
+        return self.coordinator_log_bytes_s + calls + self.batch_bytes_s + weights
 
     @property
     def coordinator_core_share(self) -> float:

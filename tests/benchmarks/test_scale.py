@@ -25,8 +25,8 @@ RUNS = pytest.mark.parametrize("given", [DEFAULT, LARGE], ids=["default", "large
 GROWING = (
     *("plies_s", "games_s", "batches_s", "batch_bytes_s", "headers_s", "verdicts_s", "openings_s", "entries_s"),
     *("log_bytes_s", "verifiers", "verifiers_needed", "replay_core_s", "check_core_s", "full_down_bytes_s"),
-    *("full_core_share", "full_memory_bytes", "first_sync_s", "gossip_messages_s", "have_messages_s", "release_bytes"),
-    *("release_from_coordinator_s", "release_from_peers_s", "coordinator_down_bytes_s", "coordinator_up_bytes_s"),
+    *("full_core_share", "full_memory_bytes", "first_sync_s", "gossip_messages_s", "have_lists", "release_bytes"),
+    *("passed_on_bytes_s", "passed_posts", "release_s", "coordinator_down_bytes_s", "coordinator_up_bytes_s"),
     *("coordinator_core_share", "coordinator_signatures_s", "coordinator_disk_bytes_day", "held_rows", "never_used"),
 )
 
@@ -93,8 +93,13 @@ def test_what_is_sent_is_received(given: Assumptions, nodes: int) -> None:
     assert isclose(found.batches_s * given.games_per_batch, found.games_s)
     assert isclose(found.games_s * given.plies_per_game, found.plies_s)
     assert found.coordinator_down_bytes_s > sent  # verdicts and traces come in as well
-    log_out = (nodes + found.verifiers) * found.log_bytes_s
+    followers = nodes + found.verifiers
+    # The coordinator gives the log to those linked to it, 192 at most, and answers 40 of them a second.
+    log_out = min(followers, 192, 40 / found.heads_s) * found.log_bytes_s
     assert found.coordinator_up_bytes_s > log_out + found.batch_bytes_s
+    # Whoever does not have the log from it has it from another follower.
+    assert isclose(followers * found.log_bytes_s, log_out + followers * found.passed_on_bytes_s)
+    assert found.full_up_bytes_s > found.passed_on_bytes_s
 
 
 @RUNS
@@ -179,10 +184,34 @@ def test_turned_knobs_are_still_a_run(given: Assumptions) -> None:
 
 
 def test_connections_are_contributors_and_verifiers() -> None:
-    connections = next(each for each in RESOURCES if each.name == "coordinator: connections")
+    connections = next(each for each in RESOURCES if each.name == "coordinator and verifiers: connections")
     found = load(DEFAULT, 50, verifiers=7)
-    assert connections.need(found) == 57
-    assert breaks_at(connections, DEFAULT, verifiers=7) == DEFAULT.connections - 7 + 1
+    assert found.coordinator_links == 57
+    assert load(DEFAULT, 500, verifiers=7).coordinator_links == 192  # then it sheds
+    assert connections.need(found) == 50
+    # The coordinator has 192 less the verifiers, each of these 256 less the coordinator and eight other links.
+    assert connections.limit(found) == (192 - 7) + 7 * (256 - 1 - 8)
+    assert breaks_at(connections, DEFAULT, verifiers=7) == 1914 + 1
+
+
+def test_posts_are_passed_on_only_when_the_coordinator_is_full() -> None:
+    assert load(DEFAULT, 185, verifiers=7).passed_posts == 0
+    found = load(DEFAULT, 370, verifiers=7)  # 185 of them are linked to it
+    assert isclose(found.passed_posts, found.receipts_s / 2 / 7 * DEFAULT.post_s)
+
+
+def test_have_lists_are_suppressed_when_enough_were_heard() -> None:
+    assert load(DEFAULT, 60, verifiers=4).have_lists == 64
+    unheard = DEFAULT.gossip_spread_s / DEFAULT.have_jitter_s
+    assert load(DEFAULT, 9996, verifiers=4).have_lists == 64 + 10_000 * unheard
+
+
+def test_a_swarm_takes_what_was_measured_and_longer_where_it_is_larger() -> None:
+    fast = replace(DEFAULT, network_bytes=32 << 20)
+    sixteen = load(fast, 12, verifiers=4)
+    assert isclose(sixteen.release_s, 2.1 * sixteen.copy_s)
+    assert isclose(load(fast, 60, verifiers=4).release_s, 2.1 * sixteen.copy_s * (1 + 6 / 32) / (1 + 4 / 32))
+    assert load(DEFAULT, 10_000).release_s > 2 * load(DEFAULT, 10).release_s
 
 
 def test_units_of_the_tables() -> None:
