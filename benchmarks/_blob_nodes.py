@@ -15,8 +15,8 @@ from benchmarks._uplinks import enter
 from node.blobs.service import BlobService
 from node.blobs.work import in_thread
 from node.disk.blob_store import BlobStore
-from node.peering.libp2p import hardening
-from node.peering.libp2p.transport import open_libp2p
+from node.peering.libp2p.mends import hardening
+from node.peering.libp2p.opening import open_libp2p
 from protocol.ed25519 import SecretKey
 
 Place = tuple[str, str]

@@ -18,8 +18,9 @@ from node.disk.store import Store
 from node.following.follower import LogFollower
 from node.following.service import LogService
 from node.peering.gossip import Gossip
-from node.peering.libp2p import hardening
-from node.peering.libp2p.transport import Libp2pTransport, open_libp2p
+from node.peering.libp2p.mends import hardening
+from node.peering.libp2p.opening import open_libp2p
+from node.peering.libp2p.transport import Libp2pTransport
 from node.peering.transport import address_key
 from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.ed25519 import SecretKey

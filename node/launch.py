@@ -157,7 +157,7 @@ def lan_service(member: Member, table: PeerTable, is_wanted: bool) -> dict[str, 
     """The service that finds the run's nodes on the LAN, and is found by them, where it is wanted."""
     if not is_wanted:
         return {}
-    from node.peering.libp2p.mdns import Lan
+    from node.peering.libp2p.lan.mdns import Lan
 
     return {"lan": Lan(member.transport, member.state.run, table.learn).run}
 

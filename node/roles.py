@@ -69,7 +69,7 @@ async def _member(
     coordinator_first: bool = False,
     serves_relay: bool = False,
 ) -> AsyncIterator[Member]:
-    from node.peering.libp2p.transport import open_libp2p
+    from node.peering.libp2p.opening import open_libp2p
 
     ticket = read_ticket(options.ticket)
     options.home.store_ticket(ticket)

@@ -139,7 +139,7 @@ class Assumptions:
     links: int = _code(LINKS, "links", "node.peering.links, dialed; twice that are held when others dial too")
     connections: int = _code(Limits().connections, "connections", "node.peering.libp2p.quota")
     kept_connections: float = _assumed(0.75, "share", "of them, over which a coordinator sheds (node.peering.links)")
-    degree: int = _code(16, "peers", "node.peering.libp2p.transport, GossipSub")
+    degree: int = _code(16, "peers", "node.peering.libp2p.host, GossipSub")
     publications_passed: float = _code(
         Limits().publications_passed[1], "messages", "node.peering.libp2p.quota, of one peer at once; more are dropped"
     )

@@ -24,7 +24,7 @@ from node.disk.files import write_file
 from node.founding.manifest_file import load_manifest
 from node.machine.playing import play, self_play_games
 from node.peering.call import call, serve_calls
-from node.peering.libp2p.transport import open_libp2p
+from node.peering.libp2p.opening import open_libp2p
 from protocol.batch import encode_batch
 from protocol.compress import compress
 from protocol.ed25519 import SecretKey

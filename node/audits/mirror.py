@@ -43,7 +43,7 @@ def audit_run(ticket: str, options: AuditOptions, report: Callable[[Check], None
 
 async def mirror_run(ticket: str, home: Home) -> None:
     """Makes `home`'s public folder a copy of the run as its newest cosigned head shows it; raises Unreachable."""
-    from node.peering.libp2p.transport import open_libp2p
+    from node.peering.libp2p.opening import open_libp2p
 
     parsed = read_ticket(ticket)
     home.store_ticket(parsed)

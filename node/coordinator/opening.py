@@ -100,7 +100,7 @@ async def open_coordinator(
     """
     ticket = home.load_ticket()
     if open_transport is None:
-        from node.peering.libp2p.transport import open_libp2p
+        from node.peering.libp2p.opening import open_libp2p
 
         open_transport = partial(open_libp2p, run=ticket.run, announced=announced)
     founding = load_founding(home)

@@ -1,7 +1,7 @@
 """The narrow interface between a node and its peers: identity, dialing, framed streams, publications.
 
-Spec: docs/spec/wire.md ("Frames"). `libp2p.transport` implements it over TCP, `memory` in memory
-on trio's clock. A peer is its 32-byte Ed25519 key; an address is a multiaddr that ends in `/p2p/<peer id>`. Every
+Spec: docs/spec/wire.md ("Frames"). `libp2p` implements it over TCP and WebSocket, `memory` in memory on
+trio's clock. A peer is its 32-byte Ed25519 key; an address is a multiaddr that ends in `/p2p/<peer id>`. Every
 wait has a deadline and every failure is a `TransportError` of one sentence. Nothing may depend on a publication.
 """
 
@@ -227,7 +227,7 @@ def overlook(key: bytes, misdeed: Misdeed) -> None:
 @lru_cache(1024)
 def peer_id(key: bytes) -> str:
     """The libp2p peer id of an Ed25519 key, such as `12D3KooW...`."""
-    number = int.from_bytes(_ID_PREFIX + key, "big")
+    number = int.from_bytes(id_bytes(key), "big")
     text = ""
     while number:
         number, digit = divmod(number, 58)
@@ -247,6 +247,11 @@ def peer_key(text: str) -> bytes:
     if key is None or peer_id(key) != text:
         raise Unreachable(f"{text[:64]!r} is not the id of a peer with an Ed25519 key.")
     return key
+
+
+def id_bytes(key: bytes) -> bytes:
+    """The binary peer id of an Ed25519 key."""
+    return _ID_PREFIX + key
 
 
 def id_key(data: bytes) -> bytes | None:

@@ -17,7 +17,7 @@ from benchmarks.scale.limits import RESOURCES, breaks_at, in_order
 from benchmarks.scale.model import BYTES_PER_MBIT, Load, load, speed
 from benchmarks.scale.sizes import sizes, verdict_bytes
 from node.founding.manifest_file import load_manifest
-from node.peering.libp2p import transport as libp2p_transport
+from node.peering.libp2p import host as libp2p_host
 from protocol.entries import parse_entry
 from tests.vectors.record_examples import log_entries
 
@@ -60,7 +60,7 @@ def test_numbers_of_the_run_are_the_default_manifest() -> None:
 
 
 def test_the_degree_is_the_one_that_gossipsub_is_made_with() -> None:
-    calls = [node for node in ast.walk(ast.parse(inspect.getsource(libp2p_transport))) if isinstance(node, ast.Call)]
+    calls = [node for node in ast.walk(ast.parse(inspect.getsource(libp2p_host))) if isinstance(node, ast.Call)]
     made = next(call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "GossipSub")
     given = {each.arg: ast.literal_eval(each.value) for each in made.keywords if isinstance(each.value, ast.Constant)}
     assert given["degree"] == DEFAULT.degree

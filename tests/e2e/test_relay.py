@@ -15,7 +15,7 @@ from node.disk.blob_store import BlobStore
 from node.disk.home import Home, read_ticket
 from node.disk.keyring import load_key
 from node.following.client import LogClient
-from node.peering.libp2p.transport import open_libp2p
+from node.peering.libp2p.opening import open_libp2p
 from node.peering.transport import peer_id
 from protocol.blob import blob_digest
 from protocol.ed25519 import SecretKey

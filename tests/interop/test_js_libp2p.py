@@ -14,7 +14,7 @@ from node.disk.blob_store import BlobStore
 from node.disk.store import Store
 from node.following.follower import LogFollower
 from node.peering.call import call
-from node.peering.libp2p.transport import open_libp2p
+from node.peering.libp2p.opening import open_libp2p
 from protocol import codec
 from protocol.blob import blob_digest
 from protocol.merkle import Tree

@@ -4,7 +4,6 @@ Spec: docs/spec/wire.md ("Connection"). Circuit addresses (`.../p2p/<relay>/p2p-
 names are resolved here, for py-libp2p fails at addresses that begin with one.
 """
 
-import ipaddress
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -58,23 +57,6 @@ def split_circuit(address: str) -> str | None:
     if address.count(CIRCUIT) != 1 or address_key(relay) == address_key(address):
         raise Unreachable(f"{address[:200]!r} does not lead through one relay.")
     return relay
-
-
-def network_of(host: str) -> str:
-    """What quotas count as one address: an IPv4 address, an IPv6 /64, or a name as it is."""
-    try:
-        parsed = ipaddress.ip_address(host)
-    except ValueError:
-        return host
-    return str(ipaddress.ip_network((parsed, 64), strict=False)) if parsed.version == 6 else str(parsed)
-
-
-def is_global(host: str) -> bool:
-    """Whether a host's address is one of the public internet."""
-    try:
-        return ipaddress.ip_address(host).is_global
-    except ValueError:
-        return False
 
 
 async def resolved(place: Any) -> list[Any]:

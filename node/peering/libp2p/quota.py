@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from node.peering.libp2p.places import network_of
+from node.peering.libp2p.scope import network_of
 from node.peering.pace import Pace
 from node.peering.transport import MAX_CONNECTIONS, Complain, Misdeed, Refuse, id_key, peer_key
 

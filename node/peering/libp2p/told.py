@@ -1,4 +1,4 @@
-"""Addresses that other peers tell: which ones are worth keeping, and which count as one place.
+"""Addresses that other peers tell: which ones are worth keeping.
 
 Spec: docs/spec/swarm.md ("Directory"). Anybody can tell any address, so one is kept only in a form that this node dials,
 ending in the id of its peer, and only if it lies no nearer than who tells it: a peer on the Internet cannot name
@@ -7,11 +7,11 @@ addresses of this node's LAN, nor a peer on the LAN its loopback.
 
 import re
 from collections.abc import Iterable
-from enum import IntEnum
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import ip_address
 from typing import Final
 
-from node.peering.transport import peer_id
+from node.peering.libp2p.scope import Scope, scope_of
+from node.peering.transport import Unreachable, peer_id, peer_key
 
 MAX_ADDRESS: Final = 256
 """The most characters of one address, and the most bytes of its binary form."""
@@ -24,40 +24,8 @@ MAX_LOOKED_AT: Final = 32
 
 _PLACE: Final = re.compile(
     r"/(?P<kind>ip4|ip6|dns|dns4|dns6)/(?P<host>[0-9A-Za-z.:-]{1,253})/tcp/(?P<port>[1-9][0-9]{0,4})"
-    r"(?P<web>/ws|/wss|/tls/ws)?(?P<relay>/p2p/[1-9A-HJ-NP-Za-km-z]{1,64}/p2p-circuit)?"
+    r"(?P<web>/ws|/wss|/tls/ws)?(?:/p2p/(?P<relay>[1-9A-HJ-NP-Za-km-z]{1,64})/p2p-circuit)?"
 )
-
-
-class Scope(IntEnum):
-    """From how far away an address means the same machine."""
-
-    MACHINE = 0
-    LAN = 1
-    WORLD = 2
-
-
-def scope_of(host: str) -> Scope | None:
-    """How far an IP address reaches, the whole world for a name; None for one that no peer has."""
-    try:
-        address = _ip(host)
-    except ValueError:
-        return Scope.WORLD
-    if address.is_multicast or address.is_unspecified or address.is_reserved:
-        return None
-    if address.is_loopback:
-        return Scope.MACHINE
-    return Scope.WORLD if address.is_global else Scope.LAN
-
-
-def group_of(host: str) -> str:
-    """What counts as one owner's addresses: a /24 or (IPv6) /48 of the Internet, else the address itself."""
-    try:
-        address = _ip(host)
-    except ValueError:
-        return host[:MAX_ADDRESS]
-    if not address.is_global:
-        return str(address)
-    return str(ip_network((address, 24 if address.version == 4 else 48), strict=False))
 
 
 def place_of(address: str) -> tuple[str, int] | None:
@@ -87,7 +55,7 @@ def accepted(addresses: Iterable[str], key: bytes, teller: str) -> tuple[str, ..
 
 def _is_acceptable(place: str, nearest: Scope) -> bool:
     match = _PLACE.fullmatch(place)
-    if match is None or int(match["port"]) > 65535:
+    if match is None or int(match["port"]) > 65535 or not _is_peer(match["relay"]):
         return False
     if match["kind"] in ("ip4", "ip6"):
         try:
@@ -100,7 +68,9 @@ def _is_acceptable(place: str, nearest: Scope) -> bool:
     return scope is not None and scope >= nearest
 
 
-def _ip(host: str) -> IPv4Address | IPv6Address:
-    address = ip_address(host)
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return mapped or address
+def _is_peer(relay: str | None) -> bool:
+    """Whether the id of a relay, if there is one, is a peer's."""
+    try:
+        return relay is None or bool(peer_key(relay))
+    except Unreachable:
+        return False

@@ -1,36 +1,32 @@
-"""The transport over TCP and WebSocket: py-libp2p with Noise, Yamux and GossipSub, restricted and hardened.
+"""The transport over TCP and WebSocket, on a host of py-libp2p.
 
-Spec: docs/spec/wire.md ("Connection"). Streams carry frames under their own deadlines and limits; a peer is its Ed25519
-key, proven by the Noise handshake (nothing weaker is offered). The library is imported when a transport is opened.
+Spec: docs/spec/wire.md ("Connection"). A peer is its Ed25519 key, proven by the Noise handshake. `opening` makes one,
+`host` its host, which may be another one later. The library is imported when a transport is opened.
 """
 
 import logging
-import os
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
-from node.peering.libp2p import hardening
-from node.peering.libp2p.forgetting import forget_gone
-from node.peering.libp2p.places import CIRCUIT, is_global, listen_place, reachable_places, resolved, split_circuit
-from node.peering.libp2p.quota import Limits, Quota, RelayLimits
+from node.peering.libp2p.ids import id_of, key_of
+from node.peering.libp2p.mends import hardening
+from node.peering.libp2p.places import CIRCUIT, reachable_places, resolved, split_circuit
+from node.peering.libp2p.quota import Quota, RelayLimits
+from node.peering.libp2p.scope import Scope, scope_of
+from node.peering.libp2p.stream import Libp2pStream
 from node.peering.transport import (
     DIAL_S,
-    MAX_FRAME,
     MAX_PUBLICATION,
     OPEN_S,
-    STALL_S,
     Accepts,
-    CannotListen,
     Complain,
     Handler,
     Link,
     Listener,
-    Misdeed,
     OnError,
     PeerGone,
     Refuse,
@@ -50,99 +46,11 @@ from node.peering.waits import Waits
 from protocol.ed25519 import SecretKey
 
 if TYPE_CHECKING:
-    from node.peering.libp2p.directory import Directory
+    from node.peering.libp2p.kad.directory import Directory
 
 log = logging.getLogger("gonode.net")
 
-MESHSUB: Final = ("/meshsub/1.2.0", "/meshsub/1.1.0", "/meshsub/1.0.0")
-LINGER_S: Final = 10.0
-"""How long a served stream waits for the other side's end before it is reset."""
-
-RESTART_S: Final = 0.5
-"""The first wait before a host that ended is started again; doubled each time in a row, up to LAST_RESTART_S."""
-
-LAST_RESTART_S: Final = 30.0
-WELL_AFTER_S: Final = 60.0
-MOST_FAILURES: Final = 10
-"""A transport whose host fails so often in a row gives up."""
-
-_CLEAN_UP_S: Final = 5.0
-_READ_BYTES: Final = 256 << 10
 _PENDING_PUBLICATIONS: Final = 256
-_KEPT_IDS: Final = 1024
-_MAX_RPC: Final = 256 << 10
-_LENGTH_BYTES: Final = 4
-
-
-class Libp2pStream:
-    """Frames over one libp2p stream (see `node.peering.transport.Stream`)."""
-
-    def __init__(self, stream: Any, peer: bytes, complain: Complain = overlook) -> None:
-        self.peer = peer
-        self._stream = stream
-        self._complain = complain
-
-    async def send(self, frame: bytes) -> None:
-        if len(frame) > MAX_FRAME:
-            raise TooMuch(f"A frame of {len(frame)} bytes is over the limit of {MAX_FRAME}.")
-        with trio.move_on_after(STALL_S):
-            try:
-                await self._stream.write(len(frame).to_bytes(_LENGTH_BYTES, "big") + frame)
-            except Exception as error:
-                raise self._gone(error) from error
-            return
-        raise Timeout(f"Peer {short(self.peer)} took no frame for {STALL_S:g} s.")
-
-    async def receive(self, max_bytes: int = MAX_FRAME) -> bytes:
-        with trio.move_on_after(STALL_S):
-            length = int.from_bytes(await self._read(_LENGTH_BYTES), "big")
-            if length > max_bytes:
-                self._complain(self.peer, Misdeed.TOO_LONG)
-                await self.reset()
-                raise TooMuch(f"Peer {short(self.peer)} sent a frame of {length} bytes, over {max_bytes}.")
-            return await self._read(length)
-        raise Timeout(f"Peer {short(self.peer)} sent nothing for {STALL_S:g} s.")
-
-    async def close(self) -> None:
-        await self._end(self._stream.close)
-
-    async def reset(self) -> None:
-        """Ends both directions at once; what is on its way is lost. Never raises."""
-        await self._end(self._stream.reset)
-
-    async def finish(self) -> None:
-        """Ends this direction, waits a while for the other one to end, and resets the stream if it does not."""
-        await self.close()
-        with trio.move_on_after(LINGER_S):
-            try:
-                while await self._stream.read(_READ_BYTES):
-                    pass
-            except Exception:
-                return
-        await self.reset()
-
-    async def _end(self, how: Any) -> None:
-        with trio.move_on_after(1, shield=True):
-            try:
-                await how()
-            except Exception as error:
-                log.debug("a stream with %s did not end cleanly: %r", short(self.peer), error)
-
-    async def _read(self, size: int) -> bytes:
-        data = bytearray()
-        while len(data) < size:
-            try:
-                part = await self._stream.read(min(size - len(data), _READ_BYTES))
-            except Exception as error:
-                raise self._gone(error) from error
-            if not part:
-                raise self._gone(None)
-            data += part
-        return bytes(data)
-
-    def _gone(self, error: Exception | None) -> PeerGone:
-        detail = f": {error}" if error is not None and str(error) else ""
-        return PeerGone(f"The stream with peer {short(self.peer)} has ended{detail}.")
 
 
 class Libp2pTransport:
@@ -189,12 +97,12 @@ class Libp2pTransport:
     def peers(self) -> tuple[bytes, ...]:
         network = self.host.get_network()
         linked = [peer for peer, links in network.connections.items() if any(not link.is_closed for link in links)]
-        return tuple(sorted(key for key in map(_key_of, linked) if key is not None))
+        return tuple(sorted(key for key in map(key_of, linked) if key is not None))
 
     def links(self) -> tuple[Link, ...]:
         found = []
         for peer in self.peers():
-            connections = self.host.get_network().connections.get(_id_of(peer), ())
+            connections = self.host.get_network().connections.get(id_of(peer), ())
             muxed = next((each.muxed_conn for each in connections if not each.is_closed), None)
             if muxed is not None:
                 address = self._dialed.get(peer) if muxed.is_initiator else None
@@ -235,7 +143,7 @@ class Libp2pTransport:
 
     def is_dialing(self, peer: Any) -> bool:
         """Whether a connection to the peer with this libp2p id is being made."""
-        return _key_of(peer) in self._dialing
+        return key_of(peer) in self._dialing
 
     @asynccontextmanager
     async def _dialing_alone(self, key: bytes) -> AsyncIterator[None]:
@@ -249,12 +157,12 @@ class Libp2pTransport:
                 self._dialing.pop(key, None)
 
     def is_dialed(self) -> bool:
-        from node.peering.libp2p.circuit import is_circuit
+        from node.peering.libp2p.relay.circuit import is_circuit
 
         connections = [each for many in self.host.get_network().connections.values() for each in many]
         muxed = [each.muxed_conn for each in connections if not each.is_closed and not is_circuit(each.muxed_conn)]
         places = [(each.is_initiator, each.get_remote_address()) for each in muxed]
-        scopes = [(dialed, is_global(place[0])) for dialed, place in places if place is not None]
+        scopes = [(dialed, scope_of(place[0]) is Scope.WORLD) for dialed, place in places if place is not None]
         return any(not dialed and (far or (True, True) not in scopes) for dialed, far in scopes)
 
     def serve_relay(self, limits: RelayLimits | None = None) -> None:
@@ -275,8 +183,8 @@ class Libp2pTransport:
 
     def _attach_relays(self) -> None:
         """Serves both sides of relaying with the host that runs now."""
-        from node.peering.libp2p.relay import Relay
-        from node.peering.libp2p.relayed import Relayed
+        from node.peering.libp2p.relay.relay import Relay
+        from node.peering.libp2p.relay.relayed import Relayed
 
         if self._relayed is None:
             self._relayed = Relayed(self.key, self._dialed.get, self._faults)
@@ -311,7 +219,7 @@ class Libp2pTransport:
             raise PeerGone(f"Peer {short(peer)} is not connected.")
         with trio.move_on_after(OPEN_S):
             try:
-                stream = await self.host.new_stream(_id_of(peer), [protocol])
+                stream = await self.host.new_stream(id_of(peer), [protocol])
             except Exception as error:
                 if isinstance(error, StreamFailure) and "not supported" in str(error.__cause__):
                     raise Unreachable(f"Peer {short(peer)} does not speak {protocol}.") from error
@@ -323,7 +231,7 @@ class Libp2pTransport:
 
     def serve(self, protocol: str, handler: Handler) -> None:
         async def run(raw: Any) -> None:
-            key = _key_of(raw.muxed_conn.peer_id)
+            key = key_of(raw.muxed_conn.peer_id)
             if key is None or self.refuse(key):
                 await raw.reset()
                 return
@@ -377,7 +285,7 @@ class Libp2pTransport:
 
     def keep_directory(self, run: bytes, announced: Sequence[str] = ()) -> "Directory":
         """Takes part in the directory of `run` from now on, as a node at `announced`, if any, else where it listens."""
-        from node.peering.libp2p.directory import Directory
+        from node.peering.libp2p.kad.directory import Directory
 
         self._directory = Directory(self, run, self._faults, announced)
         self._handlers[self._directory.protocol] = self._directory.serve
@@ -404,7 +312,7 @@ class Libp2pTransport:
     async def disconnect(self, peer: bytes) -> None:
         with trio.move_on_after(2):
             try:
-                await self.host.disconnect(_id_of(peer))
+                await self.host.disconnect(id_of(peer))
             except Exception as error:
                 log.debug("the connection with %s did not end cleanly: %r", short(peer), error)
 
@@ -431,222 +339,3 @@ class Libp2pTransport:
                 self._faults["listener"] += 1
                 self.on_error(error)
                 log.info("the handler of topic %s failed: %r", topic, error)
-
-
-@asynccontextmanager
-async def open_libp2p(
-    secret: SecretKey,
-    listen: Sequence[str] = ("/ip4/127.0.0.1/tcp/0",),
-    *,
-    run: bytes | None = None,
-    announced: Sequence[str] = (),
-    limits: Limits | None = None,
-) -> AsyncIterator[Libp2pTransport]:
-    """A node that listens at the multiaddrs `listen` (a `/p2p/<own id>` at their end is allowed) while in the context.
-
-    With `run` it takes part in the directory of that run, where it tells `announced` addresses if there are any; without,
-    `provide` and `find` raise Unreachable.
-    Raises CannotListen for an address that is none or taken, TransportError for another version of libp2p.
-    An exception of the body leaves as it is, in no group.
-    """
-    hardening.harden()
-    places = [listen_place(address, secret.public) for address in dict.fromkeys(listen)]
-    counts: Counter[str] = Counter()
-    ending = trio.Event()
-    failure: Exception | None = None
-    async with trio.open_nursery() as nursery:
-        try:
-            transport = await nursery.start(_run, secret, places, limits or Limits(), counts, ending)
-            if run is not None:
-                transport.keep_directory(run, announced)
-            yield transport
-        except Exception as error:
-            failure = error
-        finally:
-            ending.set()
-    if failure is not None:
-        raise failure
-
-
-async def _run(
-    secret: SecretKey,
-    places: Sequence[Any],
-    limits: Limits,
-    counts: Counter[str],
-    ending: trio.Event,
-    task_status: trio.TaskStatus[Libp2pTransport],
-) -> None:
-    """Runs a host until `ending`, and another one in its place when it fails.
-
-    Shielded, for the library closes no connection once it is cancelled.
-    """
-    with trio.CancelScope(shield=True):
-        async with trio.open_nursery() as nursery:
-            transport = Libp2pTransport(secret, nursery, counts)
-            failures = 0
-            failure: CannotListen | None = None
-            while not ending.is_set():
-                began = trio.current_time()
-                try:
-                    places = await _live(transport, secret, places, limits, counts, ending, task_status)
-                except CannotListen as error:
-                    failure = error
-                    break
-                if ending.is_set():
-                    break
-                counts["host ended"] += 1
-                failures = 1 if trio.current_time() - began > WELL_AFTER_S else failures + 1
-                if failures == MOST_FAILURES:
-                    failure = CannotListen(f"This node's place among peers failed {failures} times in a row.")
-                    break
-                with trio.move_on_after(min(RESTART_S * 2 ** (failures - 1), LAST_RESTART_S)):
-                    await ending.wait()
-            nursery.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
-
-
-async def _live(
-    transport: Libp2pTransport,
-    secret: SecretKey,
-    places: Sequence[Any],
-    limits: Limits,
-    counts: Counter[str],
-    ending: trio.Event,
-    task_status: trio.TaskStatus[Libp2pTransport],
-) -> Sequence[Any]:
-    """One life of the host, until `ending` or until a part of it fails; where it listened.
-
-    Raises CannotListen when it is the first and cannot listen.
-    """
-    from libp2p.tools.anyio_service import background_trio_service
-
-    is_first = not hasattr(transport, "host")
-    transport.quota = Quota(
-        limits, counts, lambda key: transport.refuse(key), lambda key, misdeed: transport.complain(key, misdeed)
-    )
-    host, pubsub, router = _build(secret, limits, transport.quota)
-    is_listening = False
-    with trio.CancelScope() as life:
-        try:
-            async with (
-                host.run(listen_addrs=places),
-                background_trio_service(pubsub),
-                background_trio_service(router),
-                trio.open_nursery() as nursery,
-            ):
-                await pubsub.wait_until_ready()
-                found = host.get_transport_addrs()
-                is_listening = len(found) == len(places)
-                if is_listening:
-                    places = found
-                    transport.attach(host, pubsub, nursery)
-                    nursery.start_soon(forget_gone, host, transport.is_dialing)
-                    if is_first:
-                        task_status.started(transport)
-                    try:
-                        await _until_one_ends(ending, [host.get_network(), pubsub, router])
-                    finally:
-                        life.deadline = trio.current_time() + _CLEAN_UP_S
-                nursery.cancel_scope.cancel()
-                with trio.CancelScope(shield=True):
-                    await _close_listeners(host.get_network())
-                    await transport.disconnect_all()
-        except Exception as error:
-            log.info("the host failed: %r", error)
-    await _close_listeners(host.get_network())
-    if is_first and not is_listening:
-        raise CannotListen(f"This node cannot listen at {', '.join(map(str, places))}.")
-    return places
-
-
-async def _close_listeners(network: Any) -> None:
-    """Frees the ports that a host listened at, which the library leaves bound when it is cancelled."""
-    with trio.move_on_after(_CLEAN_UP_S):
-        for listener in list(network.listeners.values()):
-            try:
-                await listener.close()
-            except Exception as error:
-                log.debug("a listener did not end cleanly: %r", error)
-
-
-async def _until_one_ends(ending: trio.Event, services: Sequence[Any]) -> None:
-    """Returns when a node is to end, or one of the library's services has."""
-    async with trio.open_nursery() as nursery:
-
-        async def wait(wait_end: Any) -> None:
-            await wait_end()
-            nursery.cancel_scope.cancel()
-
-        nursery.start_soon(wait, ending.wait)
-        for service in services:
-            nursery.start_soon(wait, service.manager.wait_finished)
-
-
-def _build(secret: SecretKey, limits: Limits, quota: Any) -> tuple[Any, Any, Any]:
-    """The host, the pubsub and the router, not running yet."""
-    from libp2p import new_host
-    from libp2p.crypto.ed25519 import create_new_key_pair
-    from libp2p.crypto.x25519 import create_new_key_pair as create_new_x25519_key_pair
-    from libp2p.custom_types import TProtocol
-    from libp2p.network.config import ConnectionConfig, RetryConfig
-    from libp2p.pubsub.gossipsub import GossipSub
-    from libp2p.pubsub.pubsub import Pubsub
-    from libp2p.security.noise.transport import PROTOCOL_ID as NOISE
-    from libp2p.security.noise.transport import Transport as NoiseTransport
-    from libp2p.stream_muxer.yamux.yamux import PROTOCOL_ID as YAMUX
-    from libp2p.transport.tcp.tcp import TCP
-
-    from node.peering.libp2p.gossip_quota import bound_gossip
-    from node.peering.libp2p.websocket import WebSocketTransport
-    from node.peering.libp2p.yamux import BoundedYamux
-
-    keys = create_new_key_pair(secret.seed)
-    noise = NoiseTransport(keys, noise_privkey=create_new_x25519_key_pair().private_key)
-    host: Any = new_host(
-        key_pair=keys,
-        muxer_opt={TProtocol(YAMUX): BoundedYamux},
-        sec_opt={NOISE: noise},
-        resource_manager=quota,
-        transports=[TCP(), WebSocketTransport(quota)],
-        connection_config=ConnectionConfig(
-            max_connections=limits.connections,
-            min_connections=0,
-            low_watermark=0,
-            high_watermark=limits.connections,
-            max_connections_per_peer=2,
-        ),
-        disable_identify_address_discovery=True,
-    )
-    network = host.get_network()
-    network.set_resource_manager(quota, enable_stream_semaphore=False)
-    network.retry_config = RetryConfig(max_retries=0)
-    hardening.harden_host(host)
-    router = GossipSub(
-        protocols=[TProtocol(name) for name in MESHSUB],
-        degree=16,
-        degree_low=12,
-        degree_high=64,
-        heartbeat_interval=1,
-        adaptive_gossip_enabled=False,  # it makes that a minute where links are few
-        spam_protection_enabled=False,
-        px_peers_count=0,
-    )
-    pubsub = Pubsub(host, router, strict_signing=True, max_inbound_rpc_size=_MAX_RPC)
-    bound_gossip(pubsub, quota)
-    # The library counts from the seconds of the clock: what a host publishes that is started again would be taken for what
-    # it published before.
-    pubsub.counter = int.from_bytes(os.urandom(7))
-    return host, pubsub, router
-
-
-@lru_cache(_KEPT_IDS)
-def _id_of(key: bytes) -> Any:
-    from libp2p.peer.id import ID
-
-    return ID.from_base58(peer_id(key))
-
-
-def _key_of(peer: Any) -> bytes | None:
-    """The Ed25519 key in a libp2p ID; None for one of another kind of key, which is no peer of this network."""
-    return id_key(peer.to_bytes())

@@ -11,7 +11,7 @@ import pytest
 
 from node.control import ControlError, ask
 from tests.node.homes import TICKET
-from tests.node.peering.libp2p.multicast import lan
+from tests.node.peering.libp2p.lan.multicast import lan
 
 FOUND_WITHIN_S = 30.0
 

@@ -68,7 +68,7 @@ class Names(trio.abc.HostnameResolver):
 
 
 async def test_a_name_is_dialed_at_each_of_its_addresses() -> None:
-    from node.peering.libp2p.transport import open_libp2p
+    from node.peering.libp2p.opening import open_libp2p
 
     trio.socket.set_custom_hostname_resolver(Names())  # for this test's run
     with trio.fail_after(30):

@@ -22,7 +22,7 @@ from node.events import silent
 from node.following.service import LogService
 from node.member import Member
 from node.peering.call import serve_calls
-from node.peering.libp2p.transport import open_libp2p
+from node.peering.libp2p.opening import open_libp2p
 from node.peering.links import Links
 from node.peering.post import POST_PROTOCOL
 from node.peering.table import PeerTable

@@ -21,7 +21,7 @@ from node.peering.call import CallRefused, call, serve_calls
 from node.peering.gossip import Gossip
 from node.peering.libp2p.kad.message import MalformedMessage
 from node.peering.libp2p.kad.message import parse as parse_directory
-from node.peering.libp2p.transport import Libp2pStream
+from node.peering.libp2p.stream import Libp2pStream
 from node.peering.links import PEERS_PROTOCOL, Links
 from node.peering.memory.network import MemoryNetwork
 from node.peering.memory.transport import MemoryTransport

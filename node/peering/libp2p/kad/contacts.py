@@ -13,7 +13,7 @@ from typing import Final
 
 import trio
 
-from node.peering.libp2p.kad.message import id_bytes
+from node.peering.transport import id_bytes
 
 BUCKET: Final = 20
 GROUP_IN_BUCKET: Final = 4

@@ -11,7 +11,8 @@ from typing import Final
 
 import trio
 
-from node.peering.libp2p.told import group_of, place_of
+from node.peering.libp2p.scope import group_of
+from node.peering.libp2p.told import place_of
 from node.peering.pace import Bucket
 
 DIALS: Final = 24

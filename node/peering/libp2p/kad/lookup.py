@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from node.peering.libp2p.kad.contacts import position
-from node.peering.libp2p.kad.message import Told, id_bytes
+from node.peering.libp2p.kad.message import Told
+from node.peering.transport import id_bytes
 
 CLOSE: Final = 12
 MAX_ASKED: Final = 32

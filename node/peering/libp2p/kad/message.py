@@ -14,7 +14,7 @@ from libp2p.kad_dht.pb.kademlia_pb2 import Message
 from multiaddr import Multiaddr  # type: ignore[import-untyped]
 
 from node.peering.libp2p.told import MAX_ADDRESS, MAX_LOOKED_AT, accepted
-from node.peering.transport import MAX_FOUND, id_key, peer_id
+from node.peering.transport import MAX_FOUND, id_bytes, id_key, peer_id
 
 MAX_REQUEST: Final = 8 << 10
 """The most bytes of a request."""
@@ -25,7 +25,6 @@ MAX_ANSWER: Final = 64 << 10
 MAX_TARGET: Final = 64
 """The most bytes of what is looked for."""
 
-_ID_PREFIX: Final = bytes.fromhex("002408011220")
 _SHA256_PREFIX: Final = b"\x12\x20"
 
 
@@ -85,11 +84,6 @@ def parse(data: bytes, teller: str) -> KadMessage:
     return KadMessage(
         kind, bytes(message.key), _told(message.closerPeers, teller), _told(message.providerPeers, teller)
     )
-
-
-def id_bytes(key: bytes) -> bytes:
-    """The binary peer id of an Ed25519 key."""
-    return _ID_PREFIX + key
 
 
 def content_target(key: bytes) -> bytes:

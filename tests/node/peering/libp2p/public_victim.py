@@ -11,8 +11,8 @@ from pathlib import Path
 import trio
 
 from node.peering.call import serve_calls
+from node.peering.libp2p.opening import open_libp2p
 from node.peering.libp2p.quota import Limits, RelayLimits
-from node.peering.libp2p.transport import open_libp2p
 from node.peering.transport import Stream
 from protocol.ed25519 import SecretKey
 from tests.node.peering.libp2p.victim import ECHO, IDLE, STATUS

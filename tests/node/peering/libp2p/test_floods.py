@@ -8,8 +8,9 @@ import pytest
 import trio
 
 from node.peering.call import call
+from node.peering.libp2p.host import MESHSUB
+from node.peering.libp2p.opening import open_libp2p
 from node.peering.libp2p.quota import Limits
-from node.peering.libp2p.transport import MESHSUB, open_libp2p
 from node.peering.transport import TransportError
 from protocol.ed25519 import SecretKey
 from tests.node.peering.libp2p.test_hardening import Victim, peer_of, raw_stream

@@ -3,8 +3,8 @@
 import pytest
 import trio
 
-from node.peering.libp2p import forgetting
-from node.peering.libp2p.transport import open_libp2p
+from node.peering.libp2p.mends import forgetting
+from node.peering.libp2p.opening import open_libp2p
 from tests.node.keys import secret
 
 STRANGERS = 8

@@ -16,9 +16,11 @@ import pytest
 import trio
 
 from node.peering.call import call
-from node.peering.libp2p import hardening
-from node.peering.libp2p.transport import MESHSUB, Libp2pTransport, open_libp2p
-from node.peering.libp2p.yamux import MAX_STREAM_BUFFER
+from node.peering.libp2p.host import MESHSUB
+from node.peering.libp2p.mends import hardening
+from node.peering.libp2p.mends.yamux import MAX_STREAM_BUFFER
+from node.peering.libp2p.opening import open_libp2p
+from node.peering.libp2p.transport import Libp2pTransport
 from node.peering.transport import CannotListen, PeerGone, TransportError, Unreachable, address_key, peer_id
 from protocol.ed25519 import SecretKey
 from tests.node.peering.libp2p.victim import BAD_TOPIC, ECHO, GOOD_TOPIC, IDLE, LATE, LATE_FRAMES, RAISE, STATUS
@@ -359,7 +361,7 @@ async def test_the_heartbeat_of_gossip_stays_a_second() -> None:
 def test_what_no_node_uses_is_not_loaded() -> None:
     script = (
         "import sys, trio, node.roles\n"
-        "from node.peering.libp2p.transport import open_libp2p\n"
+        "from node.peering.libp2p.opening import open_libp2p\n"
         "from protocol.ed25519 import SecretKey\n"
         "async def main():\n"
         "    async with open_libp2p(SecretKey.generate()):\n"
@@ -373,7 +375,7 @@ def test_what_no_node_uses_is_not_loaded() -> None:
 def test_logging_stays_the_programs() -> None:
     script = (
         "import logging, trio\n"
-        "from node.peering.libp2p.transport import open_libp2p\n"
+        "from node.peering.libp2p.opening import open_libp2p\n"
         "from protocol.ed25519 import SecretKey\n"
         "async def main():\n"
         "    async with open_libp2p(SecretKey.generate()) as a, open_libp2p(SecretKey.generate()) as b:\n"

@@ -3,15 +3,7 @@
 import pytest
 from multiaddr import Multiaddr  # type: ignore[import-untyped]
 
-from node.peering.libp2p.places import (
-    CIRCUIT,
-    is_global,
-    listen_place,
-    network_of,
-    reachable_places,
-    resolved,
-    split_circuit,
-)
+from node.peering.libp2p.places import CIRCUIT, listen_place, reachable_places, resolved, split_circuit
 from node.peering.transport import CannotListen, Unreachable, peer_id
 from tests.node.keys import secret
 
@@ -75,20 +67,6 @@ def test_circuits_are_split() -> None:
 def test_circuits_that_lead_through_no_one_relay(address: str) -> None:
     with pytest.raises(Unreachable):
         split_circuit(address)
-
-
-def test_what_counts_as_one_address() -> None:
-    assert network_of("192.0.2.1") == "192.0.2.1"
-    assert network_of("2001:db8::1") == network_of("2001:db8::ffff:1") == "2001:db8::/64"
-    assert network_of("2001:db8:0:1::1") != network_of("2001:db8::1")
-    assert network_of("circuit of x") == "circuit of x"
-    assert [is_global(host) for host in ("1.1.1.1", "10.0.0.1", "127.0.0.1", "2606:4700::1", "circuit of x")] == [
-        True,
-        False,
-        False,
-        True,
-        False,
-    ]
 
 
 async def test_names_are_resolved_and_what_follows_stays() -> None:

@@ -2,7 +2,8 @@
 
 import trio
 
-from node.peering.libp2p.transport import Libp2pTransport, open_libp2p
+from node.peering.libp2p.opening import open_libp2p
+from node.peering.libp2p.transport import Libp2pTransport
 from tests.node.keys import secret
 
 TOPIC = "gonode/test/publications"

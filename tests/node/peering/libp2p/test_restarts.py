@@ -6,7 +6,8 @@ import pytest
 import trio
 
 from node.peering.call import call
-from node.peering.libp2p.transport import Libp2pTransport, open_libp2p
+from node.peering.libp2p.opening import open_libp2p
+from node.peering.libp2p.transport import Libp2pTransport
 from node.peering.transport import TransportError
 from protocol.ed25519 import SecretKey
 from tests.node.peering.libp2p.test_hardening import Victim, peer_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from node.peering.libp2p.told import MAX_TOLD, Scope, accepted, group_of, place_of, scope_of
+from node.peering.libp2p.told import MAX_TOLD, accepted, place_of
 from node.peering.transport import peer_id
 
 KEY = bytes(range(32))
@@ -45,6 +45,7 @@ def test_what_is_kept(place: str, teller: str) -> None:
         ("/ip4/2600::1/tcp/1", MACHINE),
         ("/ip4/9.9.9/tcp/1", MACHINE),
         (f"/ip4/9.9.9.9/tcp/1/p2p/{RELAY}", MACHINE),
+        (f"/ip4/9.9.9.9/tcp/1/p2p/{RELAY[:-1]}/p2p-circuit", MACHINE),
         (f"/dns4/{'a' * 250}/tcp/1", WORLD),
         ("/dns4/a\nb/tcp/1", MACHINE),
         ("", MACHINE),
@@ -61,18 +62,7 @@ def test_no_more_than_a_few_are_kept_or_looked_at() -> None:
     assert accepted([*["/bad"] * 1000, "/ip4/9.9.9.9/tcp/1"], KEY, WORLD) == ()
 
 
-def test_scopes_and_groups() -> None:
-    assert [scope_of(host) for host in (WORLD, LAN, MACHINE, "fe80::1", "example.org", "")] == [
-        Scope.WORLD,
-        Scope.LAN,
-        Scope.MACHINE,
-        Scope.LAN,
-        Scope.WORLD,
-        Scope.WORLD,
-    ]
-    assert group_of("9.9.9.9") == group_of("9.9.9.200") != group_of("9.9.8.9")
-    assert group_of("2600:1:2:3::1") == group_of("2600:1:2:4::1") != group_of("2600:1:3::1")
-    assert group_of("192.168.1.5") != group_of("192.168.1.6")
+def test_places_that_lead_to_a_peer_directly() -> None:
     assert place_of(f"/ip4/9.9.9.9/tcp/5{OWN}") == ("9.9.9.9", 5)
     assert place_of(f"/ip4/9.9.9.9/tcp/5/p2p/{RELAY}/p2p-circuit{OWN}") is None
     assert place_of(f"/dns4/a.org/tcp/5{OWN}") is None

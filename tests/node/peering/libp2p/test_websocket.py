@@ -6,10 +6,14 @@ from functools import partial
 
 import pytest
 import trio
+from libp2p.io.exceptions import ConnectionClosedError
+from wsproto.connection import ConnectionType
 
 from node.peering.call import call, serve_calls
 from node.peering.libp2p import websocket
-from node.peering.libp2p.transport import Libp2pTransport, open_libp2p
+from node.peering.libp2p.opening import open_libp2p
+from node.peering.libp2p.transport import Libp2pTransport
+from node.peering.libp2p.websocket import WebSocketStream
 from node.peering.transport import Unreachable, peer_id
 from protocol.ed25519 import SecretKey
 from tests.node.peering.libp2p.public_victim import LIMITS
@@ -188,7 +192,14 @@ async def test_endless_headers(victim: Victim) -> None:
 
 
 async def test_garbage(victim: Victim) -> None:
-    for data in (b"\x00" * 1000, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\xff" * 70_000, UPGRADE.replace(b"13", b"12")):
+    for data in (
+        b"\x00" * 1000,
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"\xff" * 70_000,
+        UPGRADE.replace(b"13", b"12"),
+        UPGRADE.replace(b"Connection: Upgrade", b"Connection: \xff"),
+        UPGRADE.replace(b"Host: x", b"Host: \xff"),
+    ):
         stream = await trio.open_tcp_stream("127.0.0.1", port_of(victim.addresses[1]))
         async with stream:
             await stream.send_all(data)
@@ -199,6 +210,34 @@ async def test_garbage(victim: Victim) -> None:
             await stream.send_all(frame)
             assert await ends(stream, 3), frame
     await victim.check()
+
+
+class Received:
+    """As much of a TCP stream as a WebSocket needs, with these bytes in it."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self.pieces = list(pieces)
+
+    async def read(self) -> bytes:
+        return self.pieces.pop(0) if self.pieces else b""
+
+    async def write(self, data: bytes) -> None:
+        return
+
+
+async def test_bytes_that_come_with_the_close_are_read() -> None:
+    frames = b"\x82\x85\0\0\0\0bytes" + b"\x88\x80\0\0\0\0"
+    socket = WebSocketStream(Received(UPGRADE, frames, frames), ConnectionType.SERVER)  # type: ignore[arg-type]
+    await socket.accept()
+    assert [await socket.read(3) for _ in range(4)] == [b"byt", b"es", b"", b""]
+
+
+@pytest.mark.parametrize("header", [b"Connection: \xff", b"Host: \xff"])
+async def test_a_header_that_is_no_text_is_an_error_with_a_name(header: bytes) -> None:
+    request = UPGRADE.replace(b"\r\n\r\n", b"\r\n" + header + b"\r\n\r\n").replace(b"Host: x\r\n", b"")
+    socket = WebSocketStream(Received(request), ConnectionType.SERVER)  # type: ignore[arg-type]
+    with pytest.raises(ConnectionClosedError):
+        await socket.accept()
 
 
 async def test_a_message_without_end(victim: Victim) -> None:

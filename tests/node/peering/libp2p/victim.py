@@ -11,8 +11,8 @@ from pathlib import Path
 import trio
 
 from node.peering.call import serve_calls
+from node.peering.libp2p.opening import open_libp2p
 from node.peering.libp2p.quota import Limits
-from node.peering.libp2p.transport import open_libp2p
 from node.peering.transport import Misdeed, Stream
 from protocol.ed25519 import SecretKey
 
@@ -75,7 +75,15 @@ async def main(limits: Limits) -> None:
         faults = dict(transport.faults())
         kept = {"records": len(directory.records), "contacts": len(directory.contacts)}
         return json.dumps(
-            {"resident": pages * 4096, "faults": faults, "heard": heard, "idle": idle, "tasks": tasks, **kept, **misdeeds}
+            {
+                "resident": pages * 4096,
+                "faults": faults,
+                "heard": heard,
+                "idle": idle,
+                "tasks": tasks,
+                **kept,
+                **misdeeds,
+            }
         ).encode()
 
     async def find(peer: bytes, request: bytes) -> bytes:

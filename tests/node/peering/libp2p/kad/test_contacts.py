@@ -5,7 +5,7 @@ from random import Random
 from trio.testing import MockClock
 
 from node.peering.libp2p.kad.contacts import BUCKET, GROUP_IN_ALL, MAX_CONTACTS, STALE_S, Contacts, position
-from node.peering.libp2p.kad.message import id_bytes
+from node.peering.transport import id_bytes
 
 OWN = bytes(32)
 HERE = ("/ip4/9.9.9.9/tcp/1",)

@@ -8,17 +8,8 @@ from hypothesis import strategies as st
 from libp2p.kad_dht.pb.kademlia_pb2 import Message
 from multiaddr import Multiaddr  # type: ignore[import-untyped]
 
-from node.peering.libp2p.kad.message import (
-    KadMessage,
-    Kind,
-    MalformedMessage,
-    Told,
-    content_key,
-    content_target,
-    id_bytes,
-    parse,
-)
-from node.peering.transport import MAX_FOUND, peer_id
+from node.peering.libp2p.kad.message import KadMessage, Kind, MalformedMessage, Told, content_key, content_target, parse
+from node.peering.transport import MAX_FOUND, id_bytes, peer_id
 
 KEY = bytes(range(32))
 ADDRESS = f"/ip4/9.9.9.9/tcp/5/p2p/{peer_id(KEY)}"

@@ -23,8 +23,8 @@ before anything listens.
   are kept only when the program has set a level, for a peer that hangs up is an ERROR to the library.
 - **What no node uses is not loaded.** Importing the library brings clients of HTTP and ACME, their colours for terminals and
   a multicast DNS that no node uses, 10 to 16 MB in all; empty modules stand in their place.
-- Streams, windows and writes: `node.peering.libp2p.yamux`. Connections and streams per peer: `node.peering.libp2p.quota`.
-  Speed: `node.peering.libp2p.speed`.
+- Streams, windows and writes: `yamux`. Speed: `speed`. Gossip: `gossip_quota`. Peers that went: `forgetting`. Connections
+  and streams per peer: `node.peering.libp2p.quota`.
 """
 
 import functools
@@ -38,7 +38,7 @@ from typing import Any, Final
 
 import trio
 
-from node.peering.libp2p.speed import quicken
+from node.peering.libp2p.mends.speed import quicken
 from node.peering.transport import TransportError
 
 LIBP2P_VERSION: Final = "0.8.1"
@@ -87,7 +87,7 @@ def harden() -> None:
     from libp2p.stream_muxer import muxer_multistream
     from libp2p.stream_muxer.yamux import yamux
 
-    from node.peering.libp2p.yamux import BoundedYamux, PatientStream
+    from node.peering.libp2p.mends.yamux import BoundedYamux, PatientStream
 
     yamux.YamuxStream = PatientStream  # type: ignore[misc]
     vars(muxer_multistream)["Yamux"] = BoundedYamux  # made by this name, whatever class a host is given

@@ -14,7 +14,8 @@ from zeroconf._protocol.incoming import DNSIncoming
 from zeroconf._protocol.outgoing import DNSOutgoing
 from zeroconf.const import _CLASS_IN, _FLAGS_AA, _FLAGS_QR_QUERY, _FLAGS_QR_RESPONSE, _TYPE_ANY, _TYPE_PTR, _TYPE_TXT
 
-from node.peering.libp2p.told import Scope, accepted, place_of, scope_of
+from node.peering.libp2p.scope import Scope, scope_of
+from node.peering.libp2p.told import accepted, place_of
 from node.peering.transport import TransportError, address_key
 
 MAX_PACKET: Final = 9000

@@ -14,13 +14,14 @@ from libp2p.utils.varint import encode_varint_prefixed, read_varint_prefixed_byt
 from multiaddr import Multiaddr  # type: ignore[import-untyped]
 
 from node.peering.call import call
-from node.peering.libp2p.directory import SERVED_OF_GROUP, directory_protocol
 from node.peering.libp2p.kad.contacts import GROUP_IN_ALL
 from node.peering.libp2p.kad.dials import DIALS_OF_TELLER, VAIN_OF_GROUP
-from node.peering.libp2p.kad.message import MAX_ANSWER, content_target, id_bytes
+from node.peering.libp2p.kad.directory import SERVED_OF_GROUP, directory_protocol
+from node.peering.libp2p.kad.message import MAX_ANSWER, content_target
 from node.peering.libp2p.kad.records import MAX_OF_PEER
-from node.peering.libp2p.transport import Libp2pTransport, open_libp2p
-from node.peering.transport import TransportError
+from node.peering.libp2p.opening import open_libp2p
+from node.peering.libp2p.transport import Libp2pTransport
+from node.peering.transport import TransportError, id_bytes
 from protocol.ed25519 import SecretKey
 from tests.node.peering.libp2p.test_hardening import Victim, peer_of, raw_stream
 from tests.node.peering.libp2p.victim import FIND, RUN

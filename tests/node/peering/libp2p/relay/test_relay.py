@@ -15,11 +15,12 @@ from libp2p.network.stream.exceptions import StreamError
 from node.blobs.service import BlobService
 from node.disk.blob_store import BlobStore
 from node.peering.call import call, serve_calls
-from node.peering.libp2p.circuit import HOP, STOP, read_message, write_message
+from node.peering.libp2p.opening import open_libp2p
 from node.peering.libp2p.places import CIRCUIT
 from node.peering.libp2p.quota import RelayLimits
-from node.peering.libp2p.relay import Relay
-from node.peering.libp2p.transport import Libp2pTransport, open_libp2p
+from node.peering.libp2p.relay.circuit import HOP, STOP, read_message, write_message
+from node.peering.libp2p.relay.relay import Relay
+from node.peering.libp2p.transport import Libp2pTransport
 from node.peering.transport import TransportError, Unreachable, peer_id
 from protocol.blob import blob_digest
 from protocol.ed25519 import SecretKey

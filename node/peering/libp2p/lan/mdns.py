@@ -17,8 +17,9 @@ from typing import Final
 import ifaddr
 import trio
 
-from node.peering.libp2p import lan_message
-from node.peering.libp2p.told import MAX_TOLD, Scope, place_of, scope_of
+from node.peering.libp2p.lan import message as lan_message
+from node.peering.libp2p.scope import Scope, scope_of
+from node.peering.libp2p.told import MAX_TOLD, place_of
 from node.peering.transport import Transport
 
 log = logging.getLogger("gonode.net")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from node.peering.libp2p.mdns import GROUP, PORT, lan_interfaces
+from node.peering.libp2p.lan.mdns import GROUP, PORT, lan_interfaces
 
 
 @contextmanager

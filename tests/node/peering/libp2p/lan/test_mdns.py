@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 import trio
 
-from node.peering.libp2p import mdns
-from node.peering.libp2p.lan_message import answer, question
-from node.peering.libp2p.mdns import GROUP, NEW_PEERS, PORT
-from node.peering.libp2p.transport import open_libp2p
+from node.peering.libp2p.lan import mdns
+from node.peering.libp2p.lan.mdns import GROUP, NEW_PEERS, PORT
+from node.peering.libp2p.lan.message import answer, question
+from node.peering.libp2p.opening import open_libp2p
 from node.peering.transport import peer_id
 from protocol.ed25519 import SecretKey
-from tests.node.peering.libp2p.multicast import lan
+from tests.node.peering.libp2p.lan.multicast import lan
 
 RUN, OTHER_RUN = os.urandom(32), os.urandom(32)
 
@@ -25,7 +25,7 @@ class LanNode:
     """One process; what it heard is read when it has ended."""
 
     def __init__(self, run: bytes) -> None:
-        root = Path(__file__).parents[4]
+        root = Path(__file__).parents[5]
         self.process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("lan_node.py")), run.hex()],
             stdin=subprocess.PIPE,

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 import trio
 
-from node.peering.libp2p.circuit import (
+from node.peering.libp2p.quota import RelayLimits
+from node.peering.libp2p.relay.circuit import (
     HOP,
     MESSAGE_S,
     STOP,
@@ -28,8 +29,7 @@ from node.peering.libp2p.circuit import (
     remote_key,
     write_message,
 )
-from node.peering.libp2p.places import network_of
-from node.peering.libp2p.quota import RelayLimits
+from node.peering.libp2p.scope import network_of
 from node.peering.transport import RESERVED_S, id_key, short
 
 log = logging.getLogger("gonode.net")

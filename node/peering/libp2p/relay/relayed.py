@@ -12,7 +12,9 @@ from typing import Any, Final
 
 import trio
 
-from node.peering.libp2p.circuit import (
+from node.peering.libp2p.ids import id_of
+from node.peering.libp2p.places import CIRCUIT
+from node.peering.libp2p.relay.circuit import (
     HOP,
     STOP,
     CircuitError,
@@ -25,7 +27,6 @@ from node.peering.libp2p.circuit import (
     remote_key,
     write_message,
 )
-from node.peering.libp2p.places import CIRCUIT
 from node.peering.transport import (
     RESERVED_S,
     TransportError,
@@ -102,7 +103,7 @@ class Relayed:
         from multiaddr import Multiaddr  # type: ignore[import-untyped]
 
         stream, _ = await self._open_hop(relay)
-        target = _id(peer)
+        target = id_of(peer)
         is_open = False
         try:
             await write_message(stream, HopMessage(type=HopMessage.CONNECT, peer=PeerId(id=target.to_bytes())))
@@ -119,11 +120,11 @@ class Relayed:
                 await drop(stream)
 
     async def _open_hop(self, relay: bytes) -> tuple[Any, Any]:
-        connection = direct_connection(self.host, _id(relay))
+        connection = direct_connection(self.host, id_of(relay))
         if connection is None:
             raise Unreachable(f"Peer {short(relay)} is not connected directly, so it cannot relay.")
         try:
-            return await self.host.new_stream(_id(relay), [HOP]), connection
+            return await self.host.new_stream(id_of(relay), [HOP]), connection
         except Exception as error:
             raise Unreachable(f"Peer {short(relay)} does not relay.") from error
 
@@ -212,9 +213,3 @@ def _is_plain(address: str, relay: bytes) -> bool:
         return len(address) <= _MAX_ADDRESS and CIRCUIT not in address and address_key(address) == relay
     except TransportError:
         return False
-
-
-def _id(key: bytes) -> Any:
-    from libp2p.peer.id import ID
-
-    return ID.from_base58(peer_id(key))

@@ -33,13 +33,13 @@ from node.peering.libp2p.kad.message import (
     Told,
     content_key,
     content_target,
-    id_bytes,
     parse,
 )
 from node.peering.libp2p.kad.records import ProviderRecords
-from node.peering.libp2p.told import MAX_TOLD, accepted, group_of
+from node.peering.libp2p.scope import group_of
+from node.peering.libp2p.told import MAX_TOLD, accepted
 from node.peering.pace import SharedPace
-from node.peering.transport import FIND_S, MAX_FOUND, TransportError, Unreachable, id_key, short
+from node.peering.transport import FIND_S, MAX_FOUND, TransportError, Unreachable, id_bytes, id_key, short
 
 if TYPE_CHECKING:
     from node.peering.libp2p.transport import Libp2pTransport

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from zeroconf._dns import DNSPointer, DNSQuestion, DNSText
 from zeroconf._protocol.outgoing import DNSOutgoing
 
-from node.peering.libp2p.lan_message import MAX_HEARD, NOTHING, Heard, answer, hear, question, service_of
-from node.peering.libp2p.mdns import near_addresses
+from node.peering.libp2p.lan.mdns import near_addresses
+from node.peering.libp2p.lan.message import MAX_HEARD, NOTHING, Heard, answer, hear, question, service_of
 from node.peering.libp2p.told import MAX_TOLD
 from node.peering.transport import peer_id
 

@@ -9,11 +9,11 @@ import pytest
 import trio
 from libp2p.utils.varint import encode_varint_prefixed, read_varint_prefixed_bytes_limited
 
-from node.peering.libp2p import directory
-from node.peering.libp2p.kad import records
-from node.peering.libp2p.kad.message import MAX_ANSWER, KadMessage, Kind, Told, content_target, id_bytes
-from node.peering.libp2p.transport import Libp2pTransport, open_libp2p
-from node.peering.transport import MAX_FOUND, Unreachable, peer_id
+from node.peering.libp2p.kad import directory, records
+from node.peering.libp2p.kad.message import MAX_ANSWER, KadMessage, Kind, Told, content_target
+from node.peering.libp2p.opening import open_libp2p
+from node.peering.libp2p.transport import Libp2pTransport
+from node.peering.transport import MAX_FOUND, Unreachable, id_bytes, peer_id
 from protocol.ed25519 import SecretKey
 
 RUN, OTHER_RUN = b"a" * 32, b"b" * 32

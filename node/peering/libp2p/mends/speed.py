@@ -1,7 +1,7 @@
 """Fewer system calls a byte in py-libp2p 0.8.1, which asks the kernel for two bytes of length, and then for a message.
 
 Spec: docs/spec/swarm.md ("Hardening"). Nothing here changes what travels. It touches private names, as
-`node.peering.libp2p.hardening` does, which calls it. Windows and frames: `node.peering.libp2p.yamux`.
+`node.peering.libp2p.mends.hardening` does, which calls it. Windows and frames: `node.peering.libp2p.mends.yamux`.
 """
 
 import socket

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import trio
 
-from node.peering.libp2p.mdns import Lan, near_addresses
-from node.peering.libp2p.transport import open_libp2p
+from node.peering.libp2p.lan.mdns import Lan, near_addresses
+from node.peering.libp2p.opening import open_libp2p
 from protocol.ed25519 import SecretKey
 
 

@@ -1,0 +1,1 @@
+"""Nodes of a run find each other on the LAN."""

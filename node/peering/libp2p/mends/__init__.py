@@ -1,0 +1,1 @@
+"""What py-libp2p needs before strangers may reach it."""

@@ -1,0 +1,1 @@
+"""Relays: serving them, and using them."""
