@@ -14,6 +14,7 @@ import trio
 from node.peering.libp2p.host import build_host
 from node.peering.libp2p.mends import hardening
 from node.peering.libp2p.mends.forgetting import forget_gone
+from node.peering.libp2p.mends.held import return_memory
 from node.peering.libp2p.places import listen_place
 from node.peering.libp2p.quota import Limits, Quota
 from node.peering.libp2p.transport import Libp2pTransport
@@ -50,6 +51,7 @@ async def open_libp2p(
     An exception of the body leaves as it is, in no group.
     """
     hardening.harden()
+    return_memory()
     places = [listen_place(address, secret.public) for address in dict.fromkeys(listen)]
     counts: Counter[str] = Counter()
     ending = trio.Event()

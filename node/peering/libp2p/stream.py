@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import trio
 
+from node.peering.libp2p.mends.held import held
 from node.peering.transport import (
     MAX_FRAME,
     STALL_S,
@@ -27,6 +28,7 @@ LINGER_S: Final = 10.0
 
 _READ_BYTES: Final = 256 << 10
 _LENGTH_BYTES: Final = 4
+_COPIED_BYTES: Final = 64 << 10
 
 
 class Libp2pStream:
@@ -36,13 +38,20 @@ class Libp2pStream:
         self.peer = peer
         self._stream = stream
         self._complain = complain
+        self._frames: dict[object, int] = getattr(stream.muxed_conn, "frames", {})
 
     async def send(self, frame: bytes) -> None:
         if len(frame) > MAX_FRAME:
             raise TooMuch(f"A frame of {len(frame)} bytes is over the limit of {MAX_FRAME}.")
+        self._hold(len(frame))
+        length = len(frame).to_bytes(_LENGTH_BYTES, "big")
         with trio.move_on_after(STALL_S):
             try:
-                await self._stream.write(len(frame).to_bytes(_LENGTH_BYTES, "big") + frame)
+                if len(frame) <= _COPIED_BYTES:
+                    await self._stream.write(length + frame)
+                else:
+                    await self._stream.write(length)
+                    await self._stream.write(frame)
             except Exception as error:
                 raise self._gone(error) from error
             return
@@ -76,7 +85,13 @@ class Libp2pStream:
                 return
         await self.reset()
 
+    def _hold(self, size: int) -> None:
+        """Notes how many bytes of frames are in memory for this stream, until it ends."""
+        self._frames[self] = size
+        held.grow(size)
+
     async def _end(self, how: Any) -> None:
+        self._frames.pop(self, None)
         with trio.move_on_after(1, shield=True):
             try:
                 await how()
@@ -93,6 +108,8 @@ class Libp2pStream:
             if not part:
                 raise self._gone(None)
             data += part
+            del part  # not held twice while the next one is awaited
+            self._frames[self] = len(data)
         return bytes(data)
 
     def _gone(self, error: Exception | None) -> PeerGone:

@@ -16,21 +16,23 @@ from libp2p.network.connection.exceptions import RawConnError
 from libp2p.stream_muxer.exceptions import MuxedStreamError
 from libp2p.stream_muxer.yamux import yamux
 
+from node.peering.libp2p.mends.held import held
+from node.peering.libp2p.scope import network_of
 from node.peering.transport import MAX_FRAME, STALL_S, short
 
 log = logging.getLogger("gonode.net")
 
-MAX_STREAM_BUFFER: Final = 17 << 20
-"""What one stream may hold unread: the largest window that is ever granted (16 MiB) and a frame."""
-
-MAX_CONNECTION_BUFFER: Final = 48 << 20
-"""What all streams of one connection may hold unread."""
+MAX_WINDOW: Final = 4 << 20
+"""What one stream may have on its way to this node, once its reader has kept up."""
 
 _MAX_DATA_FRAME: Final = MAX_FRAME + (64 << 10)
 """A whole message behind the lines that negotiate its protocol: js-libp2p sends as much at once as the window takes."""
 
-MAX_WINDOW: Final = 4 << 20
-"""What one stream may have on its way to this node, once its reader has kept up."""
+MAX_STREAM_BUFFER: Final = MAX_WINDOW + _MAX_DATA_FRAME
+"""What one stream may hold unread: the largest window that is ever granted and a frame."""
+
+MAX_CONNECTION_BUFFER: Final = 24 << 20
+"""What all streams of one connection may hold unread."""
 
 FRAME_BYTES: Final = 4 * 65_519 - yamux.HEADER_SIZE
 """The most data in one frame that is sent: it fills four Noise messages."""
@@ -106,20 +108,52 @@ class PatientStream(yamux.YamuxStream):
 class BoundedYamux(yamux.Yamux):
     """A connection that ends when its peer overruns a buffer, and whose frames are written whole or not at all."""
 
+    place = ""
+    """What counts as one address."""
+
+    _over: trio.Event | None = None
+
+    @property
+    def frames(self) -> dict[object, int]:
+        """The bytes of frames that are with their streams' readers and writers."""
+        found: dict[object, int] = self.__dict__.setdefault("_frames", {})
+        return found
+
+    @property
+    def held_bytes(self) -> int:
+        """What is held in memory for the peer."""
+        return sum(map(len, self.stream_buffers.values())) + sum(self.frames.values())
+
+    def end(self) -> None:
+        """Ends the connection soon."""
+        if self._over is not None:
+            log.warning("the connection to %s holds too much and ends", short(_key(self)))
+            self._over.set()
+
+    async def _end_when_over(self, over: trio.Event) -> None:
+        await over.wait()
+        await self.secured_conn.close()  # the reading task sees the end and cleans up
+
     async def start(self) -> None:
         """Runs the connection until it ends; an exception inside ends the connection only."""
         self.opened_s = trio.current_time()
+        self._over = trio.Event()
+        remote = self.get_remote_address()
+        self.place = "" if remote is None else network_of(remote[0])
+        held.add(self)
         self._frames_in, frames_out = trio.open_memory_channel[tuple[bytes, trio.Event]](0)
         self._writing = True
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._write_frames, frames_out)
+                nursery.start_soon(self._end_when_over, self._over)
                 await super().start()
                 nursery.cancel_scope.cancel()
         except Exception as error:
             log.warning("a connection to %s failed: %r", self.peer_id, error)
             await self._cleanup_on_error()
         finally:
+            held.remove(self)
             with trio.move_on_after(1, shield=True):  # or the peer of a cancelled one would wait for nothing
                 await self.secured_conn.close()
 
@@ -159,17 +193,18 @@ class BoundedYamux(yamux.Yamux):
             written.set()
 
     async def _read_data_body(self, length: int) -> bytes:
-        held = [len(buffer) for buffer in self.stream_buffers.values()]
+        unread = [len(buffer) for buffer in self.stream_buffers.values()]
         if (
             length > _MAX_DATA_FRAME
-            or max(held, default=0) + length > MAX_STREAM_BUFFER
-            or sum(held) + length > MAX_CONNECTION_BUFFER
+            or max(unread, default=0) + length > MAX_STREAM_BUFFER
+            or sum(unread) + length > MAX_CONNECTION_BUFFER
         ):
             log.warning("peer %s sent more than it may; its connection ends", short(_key(self)))
             scope = getattr(self, "_resource_scope", None)  # a quota's Admission
             if scope is not None:
                 scope.overrun()
             raise trio.TooSlowError("the peer overran its window")  # what makes the reading loop close the connection
+        held.grow(length)
         return await super()._read_data_body(length)
 
 

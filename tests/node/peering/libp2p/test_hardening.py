@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import trio
 from node.peering.call import call
 from node.peering.libp2p.host import MESHSUB
 from node.peering.libp2p.mends import hardening
+from node.peering.libp2p.mends.held import MOST_HELD
 from node.peering.libp2p.mends.yamux import MAX_STREAM_BUFFER
 from node.peering.libp2p.opening import open_libp2p
 from node.peering.libp2p.transport import Libp2pTransport
@@ -165,6 +166,44 @@ async def test_sender_that_ignores_the_window(victim: Victim) -> None:
                 sent += len(body)
         assert sent < 4 * MAX_STREAM_BUFFER
     assert (await victim.check())["resident"] - before < 2 * MAX_STREAM_BUFFER
+
+
+async def test_many_who_keep_their_bounds(victim: Victim) -> None:
+    """What each may have unread is little, of many together it is much: of the address that holds most some end."""
+    import struct
+
+    before = (await victim.check())["resident"]
+    most = 0
+    async with trio.open_nursery() as nursery:
+
+        async def fill_windows() -> None:
+            async with peer_of(victim) as attacker:
+                streams = [(await raw_stream(attacker, victim, IDLE)).muxed_stream for _ in range(3)]
+                with suppress(Exception):
+                    for muxed in streams * 80:
+                        header = struct.pack("!BBHII", 0, 0, 0, muxed.stream_id, 60_000)
+                        await muxed.conn._write_frame(header + bytes(60_000))
+                await trio.sleep_forever()
+
+        async def begin_frames() -> None:
+            async with peer_of(victim) as attacker:
+                with suppress(Exception):
+                    for _ in range(40):
+                        stream = await raw_stream(attacker, victim, ECHO)
+                        await stream.write((2_000_000).to_bytes(4, "big") + bytes(240_000))
+                await trio.sleep_forever()
+
+        for _ in range(6):
+            nursery.start_soon(fill_windows)
+            nursery.start_soon(begin_frames)
+        for _ in range(4):
+            await trio.sleep(1)
+            most = max(most, (await victim.check())["resident"])
+        nursery.cancel_scope.cancel()
+    assert most - before < MOST_HELD + (24 << 20)
+    with trio.fail_after(10):
+        while (await victim.check())["resident"] - before > 16 << 20:
+            await trio.sleep(0.2)
 
 
 async def test_frame_that_is_too_long(victim: Victim) -> None:
