@@ -10,7 +10,7 @@ import trio.testing
 
 from node.disk.store import PeerRecord, Store
 from node.peering.addresses import AnnounceError, check_announced, detour, told_addresses
-from node.peering.table import MAX_KNOWN, MAX_OWN, PeerTable, backoff_s
+from node.peering.table import MAX_KNOWN, MAX_OF_HOST, MAX_OWN, PeerTable, backoff_s
 from node.peering.transport import peer_id
 from tests.node.keys import secret
 
@@ -154,7 +154,7 @@ async def test_table_is_bounded(tmp_path: Path, autojump_clock: trio.testing.Moc
         table.learn(address(1, f"10.0.0.{number}") for number in range(MAX_OWN + 5))
         assert len(store.peers()) == MAX_OWN
         table.learn((address(2),), seen=True)
-        table.learn(address(number) for number in range(10, 10 + MAX_KNOWN))
+        table.learn(address(number, f"10.0.{number % 256}.9") for number in range(10, 10 + MAX_KNOWN))
         assert len(store.peers()) == MAX_KNOWN
         full = {peer.address for peer in store.peers()}
         table.learn([address(3)])
@@ -163,6 +163,43 @@ async def test_table_is_bounded(tmp_path: Path, autojump_clock: trio.testing.Moc
         kept = {peer.address for peer in store.peers()}
         assert len(kept) == MAX_KNOWN
         assert {address(2), address(3)} < kept
+
+
+async def test_strangers_do_not_fill_the_table(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+    with Store(tmp_path / "node.db") as store:
+        table = table_at(store)
+        reached = [address(number, f"10.1.0.{number}") for number in range(1, 10)]
+        table.learn(reached)
+        for each in reached:
+            table.worked(each)
+        for number in range(100, 100 + 2 * MAX_KNOWN // MAX_OWN):  # they come themselves, with as many as they may have
+            table.learn((address(number, f"10.2.{number % 256}.{own}") for own in range(MAX_OWN)), seen=True)
+        table.learn([address(50, "10.3.0.1")], seen=True)
+        kept = {peer.address for peer in store.peers()}
+        assert len(kept) == MAX_KNOWN
+        assert {*reached, address(50, "10.3.0.1")} <= kept
+        assert set(table.sample(len(reached), anyone)) == set(reached)
+
+
+async def test_a_third_party_is_dialed_rarely(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+    with Store(tmp_path / "node.db") as store:
+        table = table_at(store)
+        table.learn([address(1, "203.0.113.1")])
+        table.worked(address(1, "203.0.113.1"))
+        table.learn(address(number, "203.0.113.1") for number in range(2, 3 * MAX_OF_HOST))
+        assert len(store.peers()) == MAX_OF_HOST
+        table.learn([address(900, "203.0.113.1")], seen=True)  # who is there himself has room all the same
+        assert {address(1, "203.0.113.1"), address(900, "203.0.113.1")} <= {peer.address for peer in store.peers()}
+        dials = 0
+        until = trio.current_time() + 60
+        while trio.current_time() < until:
+            way = table.next(without(1))  # type: ignore[arg-type]
+            if way is not None:
+                table.failed(way)
+                dials += 1
+            await trio.sleep(0.1)
+        assert dials <= 8  # as a single address would be
+        assert table.next(anyone) == address(1, "203.0.113.1")
 
 
 KEY = secret(1).public
