@@ -127,7 +127,8 @@ async def open_member(
             if blob_options.keep_bytes is not None:
                 needed = lambda: needed_blobs(state, store, member.keeps)  # noqa: E731 - a name for one expression
                 fetching = lambda: blobs.fetching  # noqa: E731 - a name for one expression
-                runs["retention"] = Retention(blob_store, needed, blob_options.keep_bytes, fetching, clock).run
+                keep_bytes, work = blob_options.keep_bytes, blob_options.work
+                runs["retention"] = Retention(blob_store, needed, keep_bytes, fetching, clock, work).run
             keep_services(nursery, member, runs | lan_service(member, table, lan))
             addresses = transport.addresses()
             places = f"at {', '.join(addresses)}" if addresses else "nowhere"
@@ -167,6 +168,14 @@ def open_blobs(transport: Transport, store: BlobStore, options: BlobOptions, rng
     return BlobService(transport, store, up=options.up, down=options.down, rng=rng, work=options.work)
 
 
+def next_number(store: Store, name: str, clock: Callable[[], float]) -> int:
+    """A number over all that this node gave for `name`, however the wall clock was set; from it, should the disk be new."""
+    used = int.from_bytes(store.get(f"number/{name}") or b"", "big")
+    number = max(used + 1, int(clock() * 1000))
+    store.put(f"number/{name}", number.to_bytes(8, "big"))
+    return number
+
+
 def open_sharing(member: Member, secret: SecretKey, table: PeerTable) -> Sharing:
     """Has the node's networks found, and finds others'; have-lists count from contributors and the ticket's peers."""
 
@@ -181,7 +190,7 @@ def open_sharing(member: Member, secret: SecretKey, table: PeerTable) -> Sharing
         member.state.run,
         knows=knows,
         addresses_of=table.addresses_of,
-        now_ms=lambda: int(member.clock() * 1000),
+        next_number=partial(next_number, member.store, "have-list", member.clock),
         rng=member.rng,
     )
     member.networks.sharing = sharing

@@ -57,8 +57,8 @@ class HaveList(Record):
 class HaveLists:
     """Tells what this node has, and knows what others told.
 
-    `knows(key)` says whose lists count, besides those of connected peers; `now_ms` numbers own lists and must rise across
-    restarts.
+    `knows(key)` says whose lists count, besides those of connected peers; `next_number()` gives the number of the next own
+    list, which rises across restarts.
     """
 
     def __init__(
@@ -68,21 +68,20 @@ class HaveLists:
         run: bytes,
         *,
         knows: Callable[[bytes], bool],
-        now_ms: Callable[[], int],
+        next_number: Callable[[], int],
         rng: Random,
     ) -> None:
         self._transport = transport
         self._secret = secret
         self._run = run
         self._knows = knows
-        self._now_ms = now_ms
+        self._next_number = next_number
         self._rng = rng
         self._topic = topic_of(run, "have")
         self._own: tuple[bytes, ...] = ()
         self._wake = trio.Event()
         self._pace = Pace(*OF_PUBLISHER)
         self._lists: OrderedDict[bytes, HaveList] = OrderedDict()
-        self._number = 0
         transport.subscribe(self._topic, self._hear, self._accepts)
 
     def announce(self, digests: Iterable[bytes]) -> None:
@@ -104,9 +103,8 @@ class HaveLists:
             self._wake = trio.Event()
             if self._own and len(self.holders(self._own[0])) >= ENOUGH:
                 continue
-            self._number = max(self._number + 1, self._now_ms())
             try:
-                data = HaveList(self._run, self._number, self._own).seal(self._secret).encode()
+                data = HaveList(self._run, self._next_number(), self._own).seal(self._secret).encode()
                 await self._transport.publish(self._topic, data)
             except TransportError as error:
                 log.debug("no have-list published: %s", error)

@@ -7,12 +7,13 @@ ago. What remains of fetches that were given up goes after a week. Coordinators 
 
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Final
 
 import trio
 
+from node.blobs.work import Work, here
 from node.disk.blob_store import BlobStore
 from node.disk.store import Store
 from verification.state import LogState
@@ -65,27 +66,35 @@ class Retention:
         keep_bytes: int = KEEP_BYTES,
         fetching: Callable[[], Collection[bytes]] = tuple,
         now_unix_s: Callable[[], float] = time.time,
+        work: Work = here,
     ) -> None:
         self._store = store
         self._needed = needed
         self._keep_bytes = keep_bytes
         self._fetching = fetching
         self._now_unix_s = now_unix_s
+        self._work = work
 
     async def run(self) -> None:
         """Sweeps now and then, until cancelled; a disk that cannot be read or written is tried again."""
         while True:
             await trio.sleep(EVERY_S)
             try:
-                self.sweep()
+                self._delete(await self._work(self._listed))
             except OSError as error:
                 log.warning("Old blobs could not be deleted: %s", error)
 
     def sweep(self) -> list[bytes]:
         """Deletes what may go; the digests of what went. Raises OSError."""
+        return self._delete(self._listed())
+
+    def _listed(self) -> list[tuple[bytes, int, float]]:
+        """All blobs, those first that were used longest ago."""
+        return sorted(self._store.sizes(), key=lambda each: each[2])
+
+    def _delete(self, blobs: Sequence[tuple[bytes, int, float]]) -> list[bytes]:
         now = self._now_unix_s()
         needed = self._needed()
-        blobs = sorted(self._store.sizes(), key=lambda each: each[2])
         total = sum(size for _, size, _ in blobs)
         gone = []
         for digest, size, used_unix_s in blobs:

@@ -2,7 +2,7 @@
 
 Spec: docs/spec/wire.md ("Blobs"), docs/spec/swarm.md ("Fetching"). What is served is hashed before it leaves, so a damaged
 disk makes no liar. Chunks leave through few slots and under the limit of `up`; a peer that serves wrong bytes is
-remembered, told on, and not asked again.
+told on, and not asked again for an hour.
 """
 
 import logging
@@ -38,11 +38,15 @@ MAX_REQUEST: Final = 1024
 HAVE_WAIT_S: Final = 10.0
 """How long an asker that knows all there is waits for more."""
 
+LIES_S: Final = 3600.0
+"""How long a peer that served wrong bytes is not asked again."""
+
 _ANSWER_S: Final = 60.0
 _LIST_BYTES: Final = 8 + 32 * 4096
 _LIST_S: Final = 10.0
 _NEXT_LIST_S: Final = 2.0
 _KNOWN_LISTS: Final = 256
+_KNOWN_LIARS: Final = 1024
 
 Report = Callable[[bytes, str], None]
 """Is told of a peer that served wrong bytes, and how they are wrong."""
@@ -70,7 +74,7 @@ class BlobService:
         work: Work = here,
     ) -> None:
         self.store = store
-        self.liars: set[bytes] = set()
+        self._liars: OrderedDict[bytes, float] = OrderedDict()
         self.report = report
         self.seek = seek
         self.sent_bytes = 0
@@ -88,6 +92,12 @@ class BlobService:
         transport.serve(BLOB_PROTOCOL, self._serve)
 
     # ---- fetching
+
+    @property
+    def liars(self) -> frozenset[bytes]:
+        """The peers that are not asked now, for they served wrong bytes."""
+        now = trio.current_time()
+        return frozenset(peer for peer, until in self._liars.items() if now < until)
 
     @property
     def fetching(self) -> tuple[bytes, ...]:
@@ -134,7 +144,8 @@ class BlobService:
 
         def willing() -> Sequence[bytes]:
             named = peers() if callable(peers) else peers
-            return [key for key in dict.fromkeys(named) if key not in self.liars and key != self._transport.key]
+            left_out = self.liars | {self._transport.key}
+            return [key for key in dict.fromkeys(named) if key not in left_out]
 
         return willing
 
@@ -151,7 +162,7 @@ class BlobService:
                     await Fetch(self._transport, part, peers, self._distrust, self._down, self._rng, first).run()
                     nursery.cancel_scope.cancel()
                 await part.finish()
-                self._lists[digest] = chunks
+                self._keep_list(chunks)
             finally:
                 del self._parts[digest]
         except OSError as error:
@@ -178,7 +189,8 @@ class BlobService:
             asked = peers()
             found = await self._ask_list(digest, asked)
             if found is None and self.seek is not None:
-                found = await self._ask_list(digest, [key for key in await self.seek(digest) if key not in self.liars])
+                sought = await self.seek(digest)
+                found = await self._ask_list(digest, [key for key in sought if key not in self.liars])
             if found is None:
                 raise Unreachable(f"None of {len(asked)} peers has blob {short(digest)}.")
             chunks, first = found
@@ -215,8 +227,11 @@ class BlobService:
         return found[0] if found else None
 
     def _distrust(self, peer: bytes, error: ProtocolError) -> None:
-        log.warning("peer %s served wrong bytes and is not asked again: %s", short(peer), error)
-        self.liars.add(peer)
+        log.warning("peer %s served wrong bytes and is not asked for a while: %s", short(peer), error)
+        self._liars[peer] = trio.current_time() + LIES_S
+        self._liars.move_to_end(peer)
+        if len(self._liars) > _KNOWN_LIARS:
+            self._liars.popitem(last=False)
         if self.report is not None:
             self.report(peer, f"It served wrong bytes: {error}")
 
@@ -328,11 +343,15 @@ class BlobService:
             if chunks is None:
                 self._lists.pop(digest, None)
                 raise CallRefused(f"Blob {short(digest)} is not here.")
-            self._lists[digest] = chunks
-            if len(self._lists) > _KNOWN_LISTS:
-                self._lists.popitem(last=False)
-        self._lists.move_to_end(digest)
+        self._keep_list(chunks)
         return chunks
+
+    def _keep_list(self, chunks: ChunkList) -> None:
+        """Remembers the list of a blob that is here; those used last are kept."""
+        self._lists[chunks.digest] = chunks
+        self._lists.move_to_end(chunks.digest)
+        if len(self._lists) > _KNOWN_LISTS:
+            self._lists.popitem(last=False)
 
     async def _hash(self, digest: bytes) -> ChunkList | None:
         """The chunk list of a stored blob, which is hashed once however many ask."""

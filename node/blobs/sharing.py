@@ -25,11 +25,11 @@ class Sharing:
         *,
         knows: Callable[[bytes], bool],
         addresses_of: Callable[[bytes], Sequence[str]],
-        now_ms: Callable[[], int],
+        next_number: Callable[[], int],
         rng: Random,
     ) -> None:
         self._transport = transport
-        self._have_lists = HaveLists(transport, secret, run, knows=knows, now_ms=now_ms, rng=rng)
+        self._have_lists = HaveLists(transport, secret, run, knows=knows, next_number=next_number, rng=rng)
         self._provider = Provider(transport, self._is_scarce, rng)
         self.seek = Seeker(transport, self._have_lists.holders, addresses_of).seek
 

@@ -21,6 +21,7 @@ Train = Callable[[Path, Report], Awaitable[None]]
 
 GIVE_UP_AFTER = 5
 STOP_WITHIN_S = 20
+LAST_WORDS_S = 5
 SILENT_S = 1800
 """A trainer that says nothing for so long is ended and started again: a process may hang without dying."""
 
@@ -73,7 +74,9 @@ async def _run_once(job: Path, report: Report) -> tuple[int, bool, str]:
             if silence.cancelled_caught:
                 process.kill()
                 await process.wait()
+                nursery.cancel_scope.cancel()  # a child of its own may hold the pipe
                 return process.returncode or 0, moved, f"it said nothing for {SILENT_S:g} s and was ended"
+            nursery.cancel_scope.deadline = trio.current_time() + LAST_WORDS_S
     finally:
         if process.returncode is None:
             with trio.CancelScope(shield=True):

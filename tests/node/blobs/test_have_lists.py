@@ -2,13 +2,16 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from itertools import pairwise
+from itertools import count, pairwise
+from pathlib import Path
 from random import Random
 
 import trio
 import trio.testing
 
 from node.blobs.have_lists import ENOUGH, JITTER_S, QUIET_S, HaveList, HaveLists
+from node.disk.store import Store
+from node.launch import next_number
 from node.peering.memory.network import MemoryNetwork
 from node.peering.memory.transport import MemoryTransport
 from tests.node.keys import secret
@@ -30,19 +33,19 @@ class Node:
             secret(number),
             RUN,
             knows=lambda key: key == KNOWN.public,
-            now_ms=lambda: int(trio.current_time() * 1000),
+            next_number=count(1).__next__,
             rng=Random(number),
         )
 
 
 @asynccontextmanager
-async def row(count: int) -> AsyncIterator[list[Node]]:
+async def row(size: int) -> AsyncIterator[list[Node]]:
     """Nodes in a row: each is linked to the next one only."""
     network = MemoryNetwork(seed=2)
     async with AsyncExitStack() as stack:
         nursery = await stack.enter_async_context(trio.open_nursery())
         made: list[Node] = []
-        for number in range(count):
+        for number in range(size):
             made.append(Node(await stack.enter_async_context(network.open(secret(number))), number))
             nursery.start_soon(made[-1].lists.run)
         for one, other in pairwise(made):
@@ -112,3 +115,12 @@ async def test_strangers_and_false_lists_are_not_passed_on(autojump_clock: trio.
         await known.transport.publish(TOPIC, HaveList(RUN, 4, ()).seal(KNOWN).encode())
         await trio.sleep(1)
         assert mine.lists.holders(Y) == (known.key,)
+
+
+def test_numbers_rise_whatever_is_done_to_the_clock(tmp_path: Path) -> None:
+    with Store(tmp_path / "node.db") as store:
+        clock_s = iter([100.0, 100.0, 9000.0, 50.0])
+        numbers = [next_number(store, "have-list", clock_s.__next__) for _ in range(3)]
+    with Store(tmp_path / "node.db") as store:
+        numbers.append(next_number(store, "have-list", clock_s.__next__))
+    assert numbers == [100_000, 100_001, 9_000_000, 9_000_001]

@@ -254,7 +254,7 @@ async def test_gossip(case: Any, autojump_clock: trio.testing.MockClock) -> None
         between.subscribe(case["input"]["topic"], _ignore)
         Gossip(near, RUN, on_head=heads.append)
         lists = HaveLists(
-            near, secret(2), RUN, knows=lambda key: key == CONTRIBUTOR.public, now_ms=lambda: 0, rng=Random(1)
+            near, secret(2), RUN, knows=lambda key: key == CONTRIBUTOR.public, next_number=lambda: 1, rng=Random(1)
         )
         await far.publish(case["input"]["topic"], data)
         await trio.sleep(1)
