@@ -69,7 +69,7 @@ class _Offer:
 
 
 class Outbox:
-    """Sends the store's outbox; `lost` counts batches that were dropped because their blob was gone."""
+    """Sends the store's outbox; `lost` counts batches that were dropped because their blob was gone; below index `logged_size` lies all that was logged."""
 
     def __init__(self, member: Member, answered: Answered | None = None) -> None:
         self._member = member
@@ -81,6 +81,7 @@ class Outbox:
         self._is_said = False
         self.waiting_since: float | None = None
         self.lost = 0
+        self.logged_size = 0
 
     def put(self, kind: str, key: bytes, envelope: Envelope, proof: bytes = b"") -> None:
         """Keeps an entry to be sent; the same (kind, key) again changes nothing."""
@@ -235,6 +236,7 @@ class Outbox:
         if isinstance(answer, Posted):
             if answer.receipt:
                 self._member.store.put(f"receipt/{item.key.hex()}", answer.receipt)
+            self.logged_size = max(self.logged_size, answer.index + 1)
             self._member.events("logged", f"{item.kind} logged as #{index}.", kind=item.kind, index=index)
         elif answer is not None:
             self._member.events("refused", f"{item.kind} refused: {answer}", kind=item.kind)

@@ -102,7 +102,7 @@ class Verifier:
             await self._member.until(lambda: True if self._is_idle() else None)
             await self._epochs.finish()
             await self.outbox.until_empty()
-            await self._witness.catch_up()
+            await self._witness.catch_up(self.outbox.logged_size)
             nursery.cancel_scope.cancel()
 
     async def _judge_all(self) -> None:

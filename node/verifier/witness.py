@@ -23,7 +23,7 @@ LAST_KEY = "cosigned"
 LOOK_EVERY_S = 1.0
 """How often to look besides at each change of the log and of its newest head."""
 
-AGAIN_S = 5.0
+AGAIN_S = 30.0
 """A cosignature that was taken is on the coordinator's disk; it is sent again this late, should that disk be another."""
 
 
@@ -49,13 +49,14 @@ class Witness:
                 await trio.sleep(1)
             await self._member.change_within(LOOK_EVERY_S)
 
-    async def catch_up(self) -> None:
-        """Cosigns until the newest head this node knows carries its cosignature; for a drain."""
+    async def catch_up(self, size: int) -> None:
+        """Cosigns until the newest head known, of at least `size` entries, carries its cosignature; for a drain."""
         with trio.move_on_after(15):
             while True:
                 newest = self._member.newest_head()
                 last = self._last()
-                if newest is not None and last is not None and last.size >= newest.size and self._is_logged(last):
+                wanted = size if newest is None else max(size, newest.size)
+                if last is not None and last.size >= wanted and self._is_logged(last):
                     return
                 await self._member.change_within(LOOK_EVERY_S)
 
