@@ -69,7 +69,10 @@ class _Offer:
 
 
 class Outbox:
-    """Sends the store's outbox; `lost` counts batches that were dropped because their blob was gone; below index `logged_size` lies all that was logged."""
+    """Sends the store's outbox.
+
+    `lost` counts batches that were dropped because their blob was gone; what was logged lies below index `logged_size`.
+    """
 
     def __init__(self, member: Member, answered: Answered | None = None) -> None:
         self._member = member
