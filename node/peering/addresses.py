@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from node.peering.transport import peer_id
 
-_CIRCUIT = "/p2p-circuit/"
+CIRCUIT = "/p2p-circuit"
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?"
 _ANNOUNCED = re.compile(rf"/(?:(ip4|ip6)/([0-9A-Fa-f.:]{{2,45}})|dns[46]?/{_NAME})/tcp/([1-9][0-9]{{0,4}})(?:/ws)?")
 
@@ -36,7 +36,7 @@ def check_announced(address: str) -> None:
 
 def is_relayed(address: str) -> bool:
     """Whether the way goes through a relay."""
-    return _CIRCUIT in address
+    return f"{CIRCUIT}/" in address
 
 
 def detour(address: str) -> int:

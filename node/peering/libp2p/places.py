@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import trio
 
+from node.peering.addresses import CIRCUIT
 from node.peering.transport import CannotListen, Unreachable, address_key, peer_id
-
-CIRCUIT: Final = "/p2p-circuit"
 
 _NAMES: Final = {"dns": trio.socket.AF_UNSPEC, "dns4": trio.socket.AF_INET, "dns6": trio.socket.AF_INET6}
 _LISTENED: Final = (("ip4", "tcp"), ("ip6", "tcp"), ("ip4", "tcp", "ws"), ("ip6", "tcp", "ws"))

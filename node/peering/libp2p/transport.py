@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from node.peering.addresses import is_relayed
 from node.peering.libp2p.ids import id_of, key_of
 from node.peering.libp2p.mends import hardening
-from node.peering.libp2p.places import CIRCUIT, reachable_places, resolved, split_circuit
+from node.peering.libp2p.places import reachable_places, resolved, split_circuit
 from node.peering.libp2p.quota import Quota, RelayLimits
 from node.peering.libp2p.scope import Scope, scope_of
 from node.peering.libp2p.stream import Libp2pStream
@@ -191,7 +192,7 @@ class Libp2pTransport:
         if self._relayed.host is not self.host:
             self._relayed.attach(self.host)
         if self._relay_limits is not None:
-            own = [place for place in self.addresses() if CIRCUIT not in place]
+            own = [place for place in self.addresses() if not is_relayed(place)]
             self._relay = Relay(self.host, self._relay_limits, own, self._faults)
 
     async def _connect(self, place: Any, key: bytes) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
+from node.peering.addresses import CIRCUIT
 from node.peering.memory.stream import MemoryStream
 from node.peering.transport import (
     DIAL_S,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("gonode.net")
 
-CIRCUIT: Final = "/p2p-circuit"
 MAX_STREAMS_PER_PEER: Final = 64
 _PENDING_PUBLICATIONS: Final = 256
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import trio
 
+from node.peering.addresses import CIRCUIT
 from node.peering.libp2p.ids import id_of
-from node.peering.libp2p.places import CIRCUIT
 from node.peering.libp2p.relay.circuit import (
     HOP,
     STOP,

@@ -3,7 +3,8 @@
 import pytest
 from multiaddr import Multiaddr  # type: ignore[import-untyped]
 
-from node.peering.libp2p.places import CIRCUIT, listen_place, reachable_places, resolved, split_circuit
+from node.peering.addresses import CIRCUIT
+from node.peering.libp2p.places import listen_place, reachable_places, resolved, split_circuit
 from node.peering.transport import CannotListen, Unreachable, peer_id
 from tests.node.keys import secret
 

@@ -14,9 +14,9 @@ from libp2p.network.stream.exceptions import StreamError
 
 from node.blobs.service import BlobService
 from node.disk.blob_store import BlobStore
+from node.peering.addresses import CIRCUIT
 from node.peering.call import call, serve_calls
 from node.peering.libp2p.opening import open_libp2p
-from node.peering.libp2p.places import CIRCUIT
 from node.peering.libp2p.quota import RelayLimits
 from node.peering.libp2p.relay.circuit import HOP, STOP, read_message, write_message
 from node.peering.libp2p.relay.relay import Relay
