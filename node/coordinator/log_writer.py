@@ -134,6 +134,8 @@ class LogWriter:
         part = Share.open(share, witness)
         if (part.run, part.size, part.root_hash) != (self._state.run, size, opened.head.root_hash):
             raise BadProof("The share is not for this head.")
+        if part.verifier != witness:  # a set with it could never be logged, nor any head be signed after it
+            raise WrongSigner("The share names another verifier than the one that signed it.")
         epoch = self._state.epochs.at(witness, size)
         if epoch is None or part.epoch != epoch.epoch:
             raise BadProof("The share is not made under the witness's epoch in that tree.")
@@ -150,7 +152,7 @@ class LogWriter:
             self._log_shares(opened)
 
     def _reopen(self, size: int) -> OpenHead:
-        for head in self._store.heads(size, 1):
+        for head in self._store.heads(size, 1) if size <= self._state.size else ():
             if head.size == size:
                 note = SignedNote.parse(head.note)
                 return self._open.setdefault(size, OpenHead(Checkpoint.parse(note.text), note, self._now()))

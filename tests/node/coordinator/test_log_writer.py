@@ -1,6 +1,7 @@
 """The coordinator's pen: shares survive restarts, heads are shown only when cosigned, and the folder is always whole."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -14,7 +15,7 @@ from protocol import checkpoint as notes
 from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.ed25519 import SecretKey
 from protocol.envelope import Envelope
-from protocol.epoch import ShareSet
+from protocol.epoch import Share, ShareSet
 from protocol.errors import BadProof, ProtocolError, WrongSigner
 from protocol.layout import CHECKPOINT
 from protocol.receipt import Tick
@@ -213,8 +214,12 @@ def test_what_is_no_cosignature_is_refused(two: Desk) -> None:
         two.writer.add_cosignature(first.public, size, two.line(first, size - 1), share)
     with pytest.raises(BadProof, match="not for this head"):
         two.writer.add_cosignature(first.public, size, line, two.world.share(first, size - 1))
-    with pytest.raises(BadProof, match="never signed"):
-        two.writer.add_cosignature(first.public, size + 7, line, share)
+    for wrong in (size + 7, 2**63, 2**64 - 1):
+        with pytest.raises(BadProof, match="never signed"):
+            two.writer.add_cosignature(first.public, wrong, line, share)
+    misnamed = replace(Share.open(share), verifier=second.public).seal(first)  # no set with it could be logged
+    with pytest.raises(WrongSigner, match="another verifier"):
+        two.writer.add_cosignature(first.public, size, line, misnamed)
     for text in ("", "\u2014 x y", line[:-4], line + "\n" + line):
         with pytest.raises(ProtocolError):
             two.writer.add_cosignature(first.public, size, text, share)
