@@ -45,6 +45,8 @@ UPGRADE_S: Final = 10.0
 MAX_EMPTY_FRAMES: Final = 256
 """The frames without payload (pings among them) that a peer may send within a second."""
 
+_HOSTS: Final = ("ip4", "ip6", "dns", "dns4", "dns6")
+
 
 class WebSocketStream(ReadWriteCloser):
     """The bytes of a WebSocket whose upgrade is done or under way."""
@@ -53,6 +55,7 @@ class WebSocketStream(ReadWriteCloser):
         self._stream = stream
         self._socket = WSConnection(role)
         self._unread = bytearray()
+        self._has_ended = False
         self._reading = trio.Lock()
         self._empty_frames = 0
         self._counted_from = trio.current_time()
@@ -76,14 +79,13 @@ class WebSocketStream(ReadWriteCloser):
     async def read(self, n: int | None = None) -> bytes:
         """Up to `n` bytes, at least one; empty at the end. Raises ConnectionClosedError."""
         async with self._reading:
-            while not self._unread:
+            while not self._unread and not self._has_ended:
                 data = await self._stream.read()  # all there is: with a number it would wait for so many
                 if not data:
                     return b""
                 self._socket.receive_data(data)
                 for event in self._events():
-                    if not await self._take(event):
-                        return b""
+                    await self._take(event)
             size = len(self._unread) if n is None else min(n, len(self._unread))
             part = bytes(memoryview(self._unread)[:size])
             del self._unread[:size]
@@ -108,7 +110,7 @@ class WebSocketStream(ReadWriteCloser):
                     raise ConnectionClosedError("The connection ended during its upgrade.", transport="websocket")
                 try:
                     self._socket.receive_data(data)
-                except ProtocolError as error:
+                except (ProtocolError, UnicodeError) as error:  # wsproto decodes headers as ASCII and IDNA, unguarded
                     raise ConnectionClosedError(f"The upgrade is none: {error}.", transport="websocket") from error
                 for event in self._events():
                     if isinstance(event, RejectConnection):
@@ -123,21 +125,20 @@ class WebSocketStream(ReadWriteCloser):
         except ProtocolError as error:
             raise ConnectionClosedError(f"The peer broke the protocol: {error}.", transport="websocket") from error
 
-    async def _take(self, event: Event) -> bool:
-        """Keeps what a message carries and answers a ping; False at the peer's end."""
+    async def _take(self, event: Event) -> None:
+        """Keeps what a message carries, answers a ping, and notes the peer's end, behind which nothing is read."""
         if isinstance(event, BytesMessage):
             self._unread += event.data
             if not event.data:
                 self._count_empty()
-            return True
-        if isinstance(event, (Ping, Pong)):
+        elif isinstance(event, (Ping, Pong)):
             self._count_empty()
             if isinstance(event, Ping):
                 await self._send(event.response())
-            return True
-        if isinstance(event, CloseConnection):
-            return False
-        raise ConnectionClosedError("The peer sent text in place of bytes.", transport="websocket")
+        elif isinstance(event, CloseConnection):
+            self._has_ended = True
+        else:
+            raise ConnectionClosedError("The peer sent text in place of bytes.", transport="websocket")
 
     def _count_empty(self) -> None:
         now = trio.current_time()
@@ -215,9 +216,9 @@ class WebSocketTransport(ITransport):
         return WebSocketListener(handler_function, self._quota)
 
     def can_dial(self, maddr: Any) -> bool:
-        """Whether `maddr` is one of a WebSocket over TCP."""
-        names = {protocol.name for protocol in maddr.protocols()}
-        return {"tcp", "ws"} <= names and not names & {"wss", "tls", "p2p-circuit"}
+        """Whether `maddr` is one of a WebSocket over TCP, at an IP address or a name."""
+        host, *names = [protocol.name for protocol in maddr.protocols()] or [""]
+        return host in _HOSTS and names in (["tcp", "ws"], ["tcp", "ws", "p2p"])
 
     def can_listen(self, maddr: Any) -> bool:
         """Whether `maddr` is one of a WebSocket over TCP."""

@@ -1,20 +1,23 @@
 """WebSocket as a second transport: the same streams, and what a hostile client or server may not take."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
 import pytest
 import trio
 from libp2p.io.exceptions import ConnectionClosedError
+from multiaddr import Multiaddr  # type: ignore[import-untyped]
 from wsproto.connection import ConnectionType
 
 from node.peering.call import call, serve_calls
 from node.peering.libp2p import websocket
 from node.peering.libp2p.opening import open_libp2p
+from node.peering.libp2p.quota import Limits, Quota
 from node.peering.libp2p.transport import Libp2pTransport
 from node.peering.libp2p.websocket import WebSocketStream
-from node.peering.transport import Unreachable, peer_id
+from node.peering.transport import Unreachable, overlook, peer_id, refuse_nobody
 from protocol.ed25519 import SecretKey
 from tests.node.peering.libp2p.public_victim import LIMITS
 from tests.node.peering.libp2p.test_hardening import Victim
@@ -123,6 +126,8 @@ async def test_the_wrong_identity_and_the_wrong_transport_are_refused(victim: Vi
             f"{ws.removesuffix('/ws')}/p2p/{own}",
             f"{ws.removesuffix('/ws')}/wss/p2p/{own}",
             f"/dns4/name.invalid/tcp/1/ws/p2p/{own}",
+            f"/tcp/1/ws/p2p/{own}",
+            f"/ws/tcp/1/p2p/{own}",
         ):
             with pytest.raises(Unreachable):
                 await node.dial(address)
@@ -280,3 +285,21 @@ async def raw(transport: Libp2pTransport, victim: Victim) -> object:
     from tests.node.peering.libp2p.test_hardening import raw_stream
 
     return await raw_stream(transport, victim, IDLE)
+
+
+def test_what_is_dialed_has_a_host_and_a_port() -> None:
+    sockets = websocket.WebSocketTransport(Quota(Limits(), Counter(), refuse_nobody, overlook))
+    own = f"/p2p/{peer_id(bytes(32))}"
+    for place in ("/ip4/9.9.9.9/tcp/1/ws", "/ip6/::1/tcp/1/ws", "/dns4/a/tcp/1/ws"):
+        assert sockets.can_dial(Multiaddr(place))
+        assert sockets.can_dial(Multiaddr(place + own))
+    for place in (
+        "/tcp/1/ws",
+        "/ws",
+        "/ws/tcp/1",
+        "/ip4/9.9.9.9/tcp/1",
+        "/ip4/9.9.9.9/ws",
+        "/ip4/9.9.9.9/tcp/1/tls/ws",
+    ):
+        assert not sockets.can_dial(Multiaddr(place + own))
+    assert not sockets.can_dial(Multiaddr(f"/ip4/9.9.9.9/tcp/1/ws{own}/p2p-circuit"))
