@@ -22,6 +22,8 @@ MAX_TOLD: Final = 4
 MAX_LOOKED_AT: Final = 32
 """The most addresses of one peer that are looked at."""
 
+_LABEL: Final = "[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?"
+_NAME: Final = re.compile(rf"(?:{_LABEL}\.)*{_LABEL}")
 _PLACE: Final = re.compile(
     r"/(?P<kind>ip4|ip6|dns|dns4|dns6)/(?P<host>[0-9A-Za-z.:-]{1,253})/tcp/(?P<port>[1-9][0-9]{0,4})"
     r"(?P<web>/ws|/wss|/tls/ws)?(?:/p2p/(?P<relay>[1-9A-HJ-NP-Za-km-z]{1,64})/p2p-circuit)?"
@@ -64,6 +66,8 @@ def _is_acceptable(place: str, nearest: Scope) -> bool:
             return False
         if match["kind"] != f"ip{version}":
             return False
+    elif not _NAME.fullmatch(match["host"]):
+        return False
     scope = scope_of(match["host"])
     return scope is not None and scope >= nearest
 
