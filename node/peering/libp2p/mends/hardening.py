@@ -21,6 +21,8 @@ before anything listens.
 - **Logging stays as it was.** Importing the library cuts its loggers off and sets their level; some lines go to the root
   logger and configure it. All of its lines come by the logger `libp2p` and pass on to the program's handlers; they
   are kept only when the program has set a level, for a peer that hangs up is an ERROR to the library.
+- **Peer records in gossip go unread.** The library checks the signature of one with each message, twice, and keeps its
+  addresses, at which nobody here dials.
 - **What no node uses is not loaded.** Importing the library brings clients of HTTP and ACME, their colours for terminals and
   a multicast DNS that no node uses, 10 to 16 MB in all; empty modules stand in their place.
 - Streams, windows and writes: `yamux`. Speed: `speed`. Gossip: `gossip_quota`. Peers that went: `forgetting`. Connections
@@ -79,6 +81,7 @@ def harden() -> None:
     _restore_logging(level)
     _guard_services()
     _guard_signatures()
+    _ignore_peer_records()
     _replace_reads()
     _release_inbound_places()
     _forbid_shared_ports()
@@ -191,6 +194,17 @@ def _guard_signatures() -> None:
             return False
 
     vars(pubsub)["signature_validator"] = validate_safely
+
+
+def _ignore_peer_records() -> None:
+    from libp2p.pubsub import gossipsub, pubsub
+
+    for module in (pubsub, gossipsub):
+        vars(module)["maybe_consume_signed_record"] = _accept_unread
+
+
+def _accept_unread(message: Any, host: Any, peer: Any) -> bool:
+    return True
 
 
 def _replace_reads() -> None:
