@@ -6,9 +6,12 @@ also says who is refused altogether, and tells what peers overran.
 """
 
 from collections import Counter
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
+
+import trio
 
 from node.peering.libp2p.scope import network_of
 from node.peering.pace import Pace
@@ -51,25 +54,36 @@ class RelayLimits:
     bytes_s: int = 8 << 20
 
 
+handshake: Final[ContextVar[trio.CancelScope | None]] = ContextVar("handshake", default=None)
+"""The scope in which the current task shakes hands with who connected; cancelling it ends that."""
+
+
 class Admission:
-    """A place taken by one connection, given back by `close`; `peer` is None until the handshake is done."""
+    """A place taken by one connection, given back by `close`; `peer` is None for one of another kind of key."""
 
     def __init__(self, quota: "Quota", address: str | None, peer: bytes | None) -> None:
+        self.address = address
         self._quota = quota
-        self._address = address
         self._peer = peer
         self._open = True
+        self._handshake = handshake.get()
 
     def overrun(self) -> None:
         """Tells that the peer sent more than its window."""
         if self._peer is not None:
             self._quota.complain(self._peer, Misdeed.OVERRUN)
 
+    def abandon(self) -> None:
+        """Ends the handshake for which this place is."""
+        self.close()
+        if self._handshake is not None:
+            self._handshake.cancel()
+
     def close(self) -> None:
         """Gives the place back, once."""
         if self._open:
             self._open = False
-            self._quota.leave(self._address, self._peer is None)
+            self._quota.leave(self)
 
 
 class Quota:
@@ -87,7 +101,7 @@ class Quota:
         self._faults = faults
         self._streams: Counter[str] = Counter()
         self._addresses: Counter[str] = Counter()
-        self._handshakes = 0
+        self._handshakes: dict[Admission, None] = {}
         self._refuse = refuse
         self.complain = complain
         self._streams_opened = Pace(*limits.streams_opened)
@@ -115,22 +129,34 @@ class Quota:
             return None
         if address is not None:
             self._addresses[address] += 1
-        self._handshakes += is_early
-        return Admission(self, address, None if is_early else peer)
+        admission = Admission(self, address, peer)
+        if is_early:
+            self._handshakes[admission] = None
+        return admission
 
     def _admits(self, address: str | None) -> bool:
         """Whether a handshake may begin."""
-        if self._handshakes >= self._limits.handshakes:
-            return False
-        return address is None or (
+        if address is not None and not (
             self._addresses[address] < self._limits.connections_per_address and self._connections_opened.take(address)
-        )
+        ):
+            return False
+        return len(self._handshakes) < self._limits.handshakes or self._ends_handshake(address)
 
-    def leave(self, address: str | None, is_early: bool) -> None:
+    def _ends_handshake(self, newcomer: str | None) -> bool:
+        """Ends the oldest handshake of the address with most of them, if that has more than the newcomer's."""
+        under_way = Counter(admission.address for admission in self._handshakes)
+        most = max(under_way.values(), default=0)
+        if most <= under_way[newcomer]:
+            return False
+        next(each for each in self._handshakes if under_way[each.address] == most).abandon()
+        self._faults["handshake ended"] += 1
+        return True
+
+    def leave(self, admission: Admission) -> None:
         """Takes back a place."""
-        self._handshakes -= is_early
-        if address is not None:
-            _decrement(self._addresses, address)
+        self._handshakes.pop(admission, None)
+        if admission.address is not None:
+            _decrement(self._addresses, admission.address)
 
     def acquire_stream(self, peer_id: str, direction: object) -> bool:
         """Whether `peer_id` may have one more stream, which then counts."""

@@ -35,7 +35,7 @@ from wsproto.events import (
 from wsproto.utilities import ProtocolError
 
 from node.peering.libp2p.places import resolved
-from node.peering.libp2p.quota import Quota
+from node.peering.libp2p.quota import Quota, handshake
 
 log = logging.getLogger("gonode.net")
 
@@ -161,16 +161,19 @@ class WebSocketListener(TCPListener):
 
     def __init__(self, handler: THandler, quota: Quota) -> None:
         async def upgrade(stream: ReadWriteCloser) -> None:
-            remote = stream.get_remote_address()
-            place = quota.open_connection(None, remote[0] if remote else None, "inbound")
-            if place is None:
-                return  # the connection ends with its handler
             upgraded = WebSocketStream(stream, ConnectionType.SERVER)  # type: ignore[arg-type]
-            try:
-                await upgraded.accept()
-            finally:
-                place.close()
-            await handler(upgraded)
+            with trio.CancelScope() as scope:
+                handshake.set(scope)
+                remote = stream.get_remote_address()
+                place = quota.open_connection(None, remote[0] if remote else None, "inbound")
+                if place is None:
+                    return  # the connection ends with its handler
+                try:
+                    await upgraded.accept()
+                finally:
+                    place.close()
+            if not scope.cancelled_caught:
+                await handler(upgraded)
 
         super().__init__(upgrade)
 

@@ -41,6 +41,7 @@ from typing import Any, Final
 import trio
 
 from node.peering.libp2p.mends.speed import quicken
+from node.peering.libp2p.quota import handshake
 from node.peering.transport import TransportError
 
 LIBP2P_VERSION: Final = "0.8.1"
@@ -246,8 +247,11 @@ def _release_inbound_places() -> None:
     async def handle_inbound(self: Any, stream: Any, address: Any, _event: Any) -> None:
         connection = RawConnection(stream, False)
         try:
-            muxed = await self.upgrade_inbound_raw_conn(connection, address)
-            await muxed.event_closed.wait()
+            with trio.CancelScope() as scope:
+                handshake.set(scope)
+                muxed = await self.upgrade_inbound_raw_conn(connection, address)
+            if not scope.cancelled_caught:
+                await muxed.event_closed.wait()
         except Exception as error:
             log.debug("an inbound connection failed: %r", error)
         finally:

@@ -331,6 +331,31 @@ async def test_cancelled_writes_tear_nothing(victim: Victim) -> None:
         assert await call(honest, victim.key, ECHO, b"still") == b"still"
 
 
+async def test_slow_handshakes_shut_nobody_out(victim: Victim) -> None:
+    port = int(victim.address.split("/")[4])
+
+    async def shake_slowly(number: int) -> None:
+        while True:
+            with suppress(OSError, trio.BrokenResourceError):
+                async with await trio.open_tcp_stream(
+                    "127.0.0.1", port, local_address=f"127.0.1.{1 + number % 4}"
+                ) as stream:
+                    await stream.send_all(b"\x13")
+                    while await stream.receive_some():
+                        pass
+            await trio.sleep(0.1)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(128):
+            nursery.start_soon(shake_slowly, number)
+        await trio.sleep(1)
+        for _ in range(3):
+            with trio.fail_after(5):
+                status = await victim.check()
+        assert status["faults"]["handshake ended"] >= 1
+        nursery.cancel_scope.cancel()
+
+
 async def test_nothing_weaker_than_noise(victim: Victim) -> None:
     from libp2p import new_host
     from libp2p.crypto.ed25519 import create_new_key_pair
