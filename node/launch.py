@@ -33,7 +33,7 @@ from node.peering.links import Links
 from node.peering.reach import RemoteReach
 from node.peering.reachability import Reachability, UseRelays
 from node.peering.table import PeerTable
-from node.peering.transport import Transport
+from node.peering.transport import MAX_CONNECTIONS, Transport
 from node.services import Run
 from protocol.ed25519 import SecretKey
 from protocol.entries import Entry
@@ -91,6 +91,7 @@ async def open_member(
                 wants_fixed=lambda: coordinator_first or not reach.takes_posts,
                 prefer=lambda: {*reach.preferred(), *sharing.holders(blobs.fetching)},
                 announce=announced,
+                capacity=MAX_CONNECTIONS,
             )
             member = Member(home, transport, state, store, blobs, blob_store, reach, events, clock, rng)
             member.links, member.conduct = links, conduct

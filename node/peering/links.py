@@ -204,7 +204,10 @@ class Links:
         await self._transport.disconnect(peer)
 
     async def _shed(self) -> None:
-        """Over 3/4 of the capacity: ends the oldest links of peers that are not protected, down to a half of it."""
+        """Over 3/4 of the capacity: ends links of peers that dialed and are not protected, down to a half of it.
+
+        The oldest of those that share an address with most others go first.
+        """
         if self._capacity is None:
             return
         links = self._transport.links()
@@ -213,7 +216,15 @@ class Links:
         now = trio.current_time()
         self._protected = {peer: until for peer, until in self._protected.items() if now < until}
         kept = {*self._protected, *self._keep()}
-        free = sorted((link for link in links if link.peer not in kept), key=lambda link: link.since_s)
+        free = sorted(
+            (link for link in links if link.address is None and link.peer not in kept), key=lambda link: link.since_s
+        )
+        of_host: Counter[str] = Counter()
+        neighbours: dict[bytes, int] = {}
+        for link in reversed(free):  # how many newer ones there are of its address
+            neighbours[link.peer] = of_host[link.host]
+            of_host[link.host] += 1
+        free.sort(key=lambda link: neighbours[link.peer], reverse=True)
         going = free[: len(links) - self._capacity // 2]
         log.info("%d of %d connections are shed", len(going), len(links))
         async with trio.open_nursery() as nursery:

@@ -119,11 +119,15 @@ OnError = Callable[[Exception], None]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A connection to `peer` since `since_s` on trio's clock; `address` is what was dialed, None when the peer dialed."""
+    """A connection to `peer` since `since_s` on trio's clock; `address` is what was dialed, None when the peer dialed.
+
+    `host` is the address that it comes from, as quotas count it.
+    """
 
     peer: bytes
     address: str | None
     since_s: float
+    host: str = ""
 
 
 class Transport(Protocol):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
-from node.peering.addresses import is_relayed
+from node.peering.addresses import is_relayed, told_addresses
 from node.peering.libp2p.ids import id_of, key_of
 from node.peering.libp2p.mends import hardening
 from node.peering.libp2p.places import reachable_places, resolved, split_circuit
@@ -55,7 +55,10 @@ _PENDING_PUBLICATIONS: Final = 256
 
 
 class Libp2pTransport:
-    """One node's place among peers over TCP (see `node.peering.transport.Transport`)."""
+    """One node's place among peers (see `node.peering.transport.Transport`).
+
+    What it tells of itself in the directory and as a relay is `announced`, if there is any, else where it listens.
+    """
 
     host: Any
     pubsub: Any
@@ -67,6 +70,7 @@ class Libp2pTransport:
         self.on_error: OnError = ignore
         self.refuse: Refuse = refuse_nobody
         self.complain: Complain = overlook
+        self.announced: Sequence[str] = ()
         self._nursery = nursery
         self._life = nursery
         self._faults = counts
@@ -107,7 +111,9 @@ class Libp2pTransport:
             muxed = next((each.muxed_conn for each in connections if not each.is_closed), None)
             if muxed is not None:
                 address = self._dialed.get(peer) if muxed.is_initiator else None
-                found.append(Link(peer, address, getattr(muxed, "opened_s", trio.current_time())))
+                found.append(
+                    Link(peer, address, getattr(muxed, "opened_s", trio.current_time()), getattr(muxed, "place", ""))
+                )
         return tuple(found)
 
     def faults(self) -> Mapping[str, int]:
@@ -192,7 +198,8 @@ class Libp2pTransport:
         if self._relayed.host is not self.host:
             self._relayed.attach(self.host)
         if self._relay_limits is not None:
-            own = [place for place in self.addresses() if not is_relayed(place)]
+            told = told_addresses(self.addresses(), self.announced, self.key)
+            own = [place for place in told if not is_relayed(place)]
             self._relay = Relay(self.host, self._relay_limits, own, self._faults)
 
     async def _connect(self, place: Any, key: bytes) -> None:
@@ -284,11 +291,11 @@ class Libp2pTransport:
         self.pubsub.set_topic_validator(topic, is_worth, True)
         self._life.start_soon(self._listen, topic, send)
 
-    def keep_directory(self, run: bytes, announced: Sequence[str] = ()) -> "Directory":
-        """Takes part in the directory of `run` from now on, as a node at `announced`, if any, else where it listens."""
+    def keep_directory(self, run: bytes) -> "Directory":
+        """Takes part in the directory of `run` from now on."""
         from node.peering.libp2p.kad.directory import Directory
 
-        self._directory = Directory(self, run, self._faults, announced)
+        self._directory = Directory(self, run, self._faults)
         self._handlers[self._directory.protocol] = self._directory.serve
         self.host.set_stream_handler(self._directory.protocol, self._directory.serve)
         self._nursery.start_soon(self._directory.run)

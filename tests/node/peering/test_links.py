@@ -240,6 +240,35 @@ async def test_a_full_node_sheds_the_oldest_but_those_protected(
             assert len(transport.peers()) <= 12
 
 
+class FromHosts:
+    """Of a transport: links from hosts, which it has until it is told to end them."""
+
+    key = secret(0).public
+
+    def __init__(self, hosts: str) -> None:
+        self._links = {bytes([number]): Link(bytes([number]), None, number, host) for number, host in enumerate(hosts)}
+
+    def serve(self, protocol: str, handler: object) -> None:
+        pass
+
+    def links(self) -> tuple[Link, ...]:
+        return tuple(self._links.values())
+
+    async def disconnect(self, peer: bytes) -> None:
+        del self._links[peer]
+
+
+async def test_who_comes_from_one_host_with_many_is_shed_first(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    transport = FromHosts("abcxxxxxdxyyye")
+    with Store(tmp_path / "node.db") as store:
+        table = PeerTable(store, transport.key, lambda: 1.0, Random(1))
+        links = Links(transport, table, wanted=0, capacity=16)  # type: ignore[arg-type]
+        await links._shed()
+    assert "".join(link.host for link in transport.links()) == "abcdxyye"
+
+
 async def test_a_shed_node_has_others(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
     async with crowd(tmp_path, 40, first={"capacity": 24}, wants_fixed=never) as made:
         await trio.sleep(10 * ASK_S)
