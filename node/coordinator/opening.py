@@ -19,7 +19,7 @@ from node.disk.blob_store import BlobStore
 from node.disk.home import Home
 from node.disk.keyring import load_key
 from node.disk.lockfile import locked
-from node.disk.store import Store
+from node.disk.store import Store, StoreError
 from node.engine.engine import Engine
 from node.events import Events
 from node.following.puller import replay_log
@@ -38,8 +38,14 @@ from node.peering.post import Post, Posted
 from node.peering.reach import Verify
 from node.peering.table import PeerTable
 from node.peering.transport import MAX_CONNECTIONS, Transport, Unreachable
+from protocol import checkpoint
+from protocol.checkpoint import SignedNote
+from protocol.ed25519 import SecretKey
 from protocol.envelope import Envelope
+from protocol.errors import ProtocolError
+from protocol.layout import CHECKPOINT
 from protocol.root import Root
+from protocol.seeds import log_origin
 from protocol.ticket import Ticket
 from verification.state import LogState
 
@@ -108,6 +114,7 @@ async def open_coordinator(
     with locked(home.directory), Store(home.database) as store:
         state = LogState(ticket.run)
         replay_log(state, store)
+        require_newest(home, state, secret)
         for envelope in founding[state.size :]:
             _enter(envelope, state, store)
         for envelope in waiting_roots(home, state):
@@ -160,6 +167,23 @@ def _enter(envelope: Envelope, state: LogState, store: Store) -> None:
     state.check(data)
     store.append([data])
     state.apply(data)
+
+
+def require_newest(home: Home, state: LogState, secret: SecretKey) -> None:
+    """Raises StoreError when the published head, which this coordinator signed, is not one of the log in the store.
+
+    So an older copy of the store, brought back, is told before the next head would fork the log for good.
+    """
+    try:
+        note = SignedNote.parse((home.public / CHECKPOINT).read_bytes())
+        shown = checkpoint.verify(note, secret.public, log_origin(state.run))
+    except (FileNotFoundError, ProtocolError):
+        return  # none is published yet, or it is damaged, or by another coordinator
+    if shown.size > state.size or state.tree.root(shown.size) != shown.root_hash:
+        raise StoreError(
+            f"The log in node.db has {state.size} entries and is not the one whose head of size {shown.size} is published: "
+            "it seems to be an older copy, and going on from it would fork the log. Bring the newest copy back."
+        )
 
 
 def waiting_roots(home: Home, state: LogState) -> list[Envelope]:
