@@ -12,6 +12,7 @@ import trio
 
 from node.member import Member
 from node.peering.call import CallRefused, serve_calls
+from node.peering.pace import SharedPace
 from node.peering.post import HELD, POST_PROTOCOL, RELAYED, Post, Posted, mirror_key
 from node.peering.transport import TransportError
 from node.status import queue_of
@@ -24,6 +25,10 @@ FETCH_WITHIN_S: Final = 30
 ANSWER_WITHIN_S: Final = 20.0
 AT_ONCE: Final = 4
 AT_ONCE_FROM_PEERS: Final = 32
+PASSED_ON_OF_PEER: Final = (2.0, 32.0)
+PASSED_ON: Final = (10.0, 64.0)
+"""How many posts of one peer, and of all, are passed on that need not be kept: a second, and at once."""
+
 LOOK_EVERY_S: Final = 1.0
 REFUSED_AGAIN_S: Final = 5.0
 FAILED_AGAIN_S: Final = 2.0
@@ -41,6 +46,7 @@ class Mirror:
         self._busy: set[bytes] = set()
         self._swept_size = -1
         self._serving = 0
+        self._pace = SharedPace(PASSED_ON_OF_PEER, PASSED_ON)
         serve_calls(member.transport, POST_PROTOCOL, self.call, max_bytes=Post.MAX_BYTES)
 
     @property
@@ -84,12 +90,17 @@ class Mirror:
             raise CallRefused(reason)
         is_logged = entry.envelope.digest in state.subjects.by_digest
         if is_logged or not isinstance(record, BatchHeader | GateResult):
-            return await self._pass_on_now(data, is_logged)
+            return await self._pass_on_now(data, is_logged, peer)
         kept = self._shelf.find(entry.envelope.digest) or await self._keep(entry, record, data, peer)
         return await self._answer(kept)
 
-    async def _pass_on_now(self, data: bytes, is_logged: bool) -> Posted:
-        """The coordinator's answer to what is not kept: a registration, or what the log has and only lacks its receipt."""
+    async def _pass_on_now(self, data: bytes, is_logged: bool, peer: bytes) -> Posted:
+        """The coordinator's answer to what is not kept: a registration, or what the log has and only lacks its receipt.
+
+        Anybody can post what is logged, so this has a pace: it is this verifier that the coordinator sees ask.
+        """
+        if not self._pace.take(peer):
+            raise CallRefused("This verifier passes no more on now; ask others, or again later.")
         failure = "The coordinator does not answer this verifier."
         try:
             with trio.move_on_after(ANSWER_WITHIN_S):

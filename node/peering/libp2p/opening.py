@@ -45,8 +45,8 @@ async def open_libp2p(
 ) -> AsyncIterator[Libp2pTransport]:
     """A node that listens at the multiaddrs `listen` (a `/p2p/<own id>` at their end is allowed) while in the context.
 
-    With `run` it takes part in the directory of that run, where it tells `announced` addresses if there are any; without,
-    `provide` and `find` raise Unreachable.
+    There, and as a relay, it tells `announced` addresses if there are any. With `run` it takes part in the directory of that
+    run; without, `provide` and `find` raise Unreachable.
     Raises CannotListen for an address that is none or taken, TransportError for another version of libp2p.
     An exception of the body leaves as it is, in no group.
     """
@@ -59,8 +59,9 @@ async def open_libp2p(
     async with trio.open_nursery() as nursery:
         try:
             transport = await nursery.start(_run, secret, places, limits or Limits(), counts, ending)
+            transport.announced = announced
             if run is not None:
-                transport.keep_directory(run, announced)
+                transport.keep_directory(run)
             yield transport
         except Exception as error:
             failure = error

@@ -386,3 +386,28 @@ async def test_without_a_directory_it_works_as_well(
         monkeypatch.setattr(desk.member.transport, "provide", fails)
         await trio.sleep(300)
         assert await poster.post(poster.batch(0)) == HELD
+
+
+async def test_a_flood_of_logged_posts_does_not_reach_the_coordinator(
+    desk: Desk, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with desk.mirror(), desk.coordinator(), desk.poster() as ada:
+        entry = ada.batch(0)
+        assert (await ada.post(entry)).receipt
+        desk.posted.clear()
+        answers: list[bool] = []
+
+        async def post() -> None:
+            try:
+                answers.append(bool((await ada.post(entry)).receipt))
+            except CallRefused as refusal:
+                assert "passes no more on" in str(refusal) or "busy" in str(refusal)  # noqa: PT017 - many at once
+                answers.append(False)
+
+        for _ in range(5):
+            async with trio.open_nursery() as nursery:
+                for _ in range(30):
+                    nursery.start_soon(post)
+        assert 0 < len(desk.posted) == sum(answers) < 50
+        await trio.sleep(60)
+        assert (await ada.post(entry)).receipt

@@ -96,14 +96,11 @@ class Directory:
     `serve` has to be the host's handler of streams for `protocol`.
     """
 
-    def __init__(
-        self, transport: "Libp2pTransport", run: bytes, faults: Counter[str], announced: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, transport: "Libp2pTransport", run: bytes, faults: Counter[str]) -> None:
         self.protocol = TProtocol(directory_protocol(run))
         self.contacts = Contacts(transport.key)
         self.records = ProviderRecords()
         self._transport = transport
-        self._announced = announced
         self._faults = faults
         self._pace = SharedPace(REQUESTS_OF_GROUP, REQUESTS_OF_ALL)
         self._budget = DialBudget()
@@ -129,7 +126,7 @@ class Directory:
     async def provide(self, key: bytes) -> None:
         """Tells the peers closest to `key` that this node serves it; raises Unreachable when none took it."""
         target = content_target(key)
-        addresses = told_addresses(self._transport.addresses(), self._announced, self._transport.key)
+        addresses = told_addresses(self._transport.addresses(), self._transport.announced, self._transport.key)
         own = Told(self._transport.key, tuple(addresses[:MAX_TOLD]))
         self.records.add(key, own, _OWN_GROUP)
         message = KadMessage(Kind.ADD_PROVIDER, target, providers=(own,))

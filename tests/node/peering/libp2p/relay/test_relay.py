@@ -464,3 +464,13 @@ def _id(key: bytes) -> Any:
     from libp2p.peer.id import ID
 
     return ID.from_base58(peer_id(key))
+
+
+async def test_a_relay_tells_where_it_is_announced() -> None:
+    place = "/dns4/relay.example/tcp/4001"
+    async with open_libp2p(SecretKey.generate(), announced=[place]) as relay, open_libp2p(SecretKey.generate()) as node:
+        relay.serve_relay()
+        await relay.dial(node.addresses()[0])  # so that the node did not dial it anywhere
+        await node.reserve(relay.key)
+        told = f"{place}/p2p/{peer_id(relay.key)}{CIRCUIT}/p2p/{peer_id(node.key)}"
+        assert [each for each in node.addresses() if CIRCUIT in each] == [told]
