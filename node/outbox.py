@@ -159,9 +159,16 @@ class Outbox:
                 self._end(item, None)
 
     def _may_be_taken(self, post: Post) -> bool:
-        """Whether this node's own copy of the log, which may be behind, knows no reason against an entry."""
+        """Whether this node's own copy of the log, which may be behind, knows no reason against a batch.
+
+        One behind a lost batch is made again after it, so it is not waited for.
+        """
         try:
-            return self._member.never_logged(post.envelope) is None
+            record = parse_entry(post.envelope).record
+            is_behind = isinstance(record, BatchHeader) and (
+                record.first_counter >= self._member.store.series(record.release).counter
+            )
+            return not is_behind and self._member.never_logged(post.envelope) is None
         except ProtocolError:
             return False
 
