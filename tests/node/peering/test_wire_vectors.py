@@ -272,6 +272,7 @@ class Pipe:
     def __init__(self, *data: bytes) -> None:
         self.data = b"".join(data)
         self.is_reset = False
+        self.muxed_conn = None
 
     async def read(self, size: int) -> bytes:
         taken, self.data = self.data[:size], self.data[size:]
