@@ -105,7 +105,8 @@ class Fetch:
     def _check_hope(self) -> None:
         idle_s = trio.current_time() - self._progress_s
         holders = [source for source in self._picks.live if source.holds or not source.is_looked_at]
-        limit_s = IDLE_S if holders else _PEERLESS_S
+        is_hope = bool(holders) or any(peer not in self._picks.sources for peer in self._candidates())
+        limit_s = IDLE_S if is_hope else _PEERLESS_S
         if not self._picks.is_waiting and idle_s >= limit_s:
             self._failure = Unreachable(
                 f"No peer has all of blob {short(self._part.digest)}: "

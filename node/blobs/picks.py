@@ -23,6 +23,9 @@ PATIENCE_S: Final = (0.25, 3.0)
 GUESS_S: Final = 0.5
 """What a chunk takes, before one came."""
 
+USELESS_S: Final = 5.0
+"""A peer of which nothing came for so long gives way to one that was not asked yet."""
+
 MAX_STRIKES: Final = 2
 MAX_REFUSALS: Final = 8
 _LEFT_FOR_S: Final = 10.0
@@ -47,6 +50,7 @@ class Source:
     choice_at_s: float = 0.0
     left_until_s: float | None = None
     useful_s: float = 0.0
+    gave_s: float = 0.0
     patience_s: float = 0.0
 
     @property
@@ -90,18 +94,34 @@ class Picks:
         return bool(self._flights) or self.choosing > 0
 
     def admit(self, peers: Iterable[bytes], most: int) -> list[Source]:
-        """New sources among `peers`, in order, until there are `most`; those that were left long enough ago too."""
+        """New sources among `peers`, in order, until there are `most`; then those that were left longest ago.
+
+        When there are `most` already, those that are of no use give way to peers that were not asked yet.
+        """
         now = trio.current_time()
-        found: list[Source] = []
-        room = most - len(self.live)
-        for peer in peers:
-            if len(found) >= room:
-                break
-            known = self.sources.get(peer)
-            if known is None or (known.left_until_s is not None and known.left_until_s <= now):
-                self.sources[peer] = Source(peer, now, useful_s=now, patience_s=self._within(PATIENCE_S))
-                found.append(self.sources[peer])
-        return found
+        named = list(dict.fromkeys(peers))
+        fresh = [peer for peer in named if peer not in self.sources]
+        if fresh and len(self.live) >= most:
+            self._give_way(len(fresh), most, now)
+        rested = {
+            peer: known.left_until_s
+            for peer in named
+            if (known := self.sources.get(peer)) is not None
+            and known.left_until_s is not None
+            and known.left_until_s <= now
+        }
+        room = max(most - len(self.live), 0)
+        admitted = [*fresh, *sorted(rested, key=lambda peer: rested[peer])][:room]
+        for peer in admitted:
+            self.sources[peer] = Source(peer, now, useful_s=now, gave_s=now, patience_s=self._within(PATIENCE_S))
+        return [self.sources[peer] for peer in admitted]
+
+    def _give_way(self, wanted: int, most: int, now: float) -> None:
+        """Leaves up to `wanted` sources of which nothing came, while not too much is on its way for a slow line."""
+        useless = sorted((each for each in self.live if each.gave_s <= now - USELESS_S), key=lambda each: each.gave_s)
+        room = 2 * most - sum(map(len, self._flights.values()))
+        for source in useless[: max(min(wanted, room), 0)]:
+            self.leave(source)
 
     def heard(self, source: Source, holds: frozenset[int]) -> None:
         """Notes what a source has."""
@@ -126,6 +146,7 @@ class Picks:
         now = trio.current_time()
         self.chunk_s += (took_s - self.chunk_s) / (8 if self.chunk_s else 1)
         source.strikes = source.refusals = 0
+        source.gave_s = now
         for flight in self._flights.get(index, ()):
             if flight.peer != source.peer:
                 flight.scope.cancel()
@@ -195,14 +216,22 @@ class Picks:
         return self._rng.choice(sorted(index for index in wanted if holders[index] == least))
 
     def _late(self, source: Source, now: float) -> int | None:
-        """A chunk that one other peer has been asked for long ago."""
+        """A chunk that one other peer has been asked for long ago.
+
+        Peers that were left, or gave nothing yet and were asked USELESS_S ago, count for nothing.
+        """
         before = now - self._within(LATE_S)
+
+        def counts(flight: Flight) -> bool:
+            peer = self.sources[flight.peer]
+            return not peer.is_left and (peer.gave_s > peer.since_s or flight.since_s > now - USELESS_S)
+
         late = [
             index
             for index, flights in self._flights.items()
-            if len(flights) == 1
-            and flights[0].since_s <= before
-            and flights[0].peer != source.peer
+            if sum(map(counts, flights)) < 2
+            and flights[-1].since_s <= before
+            and all(flight.peer != source.peer for flight in flights)
             and index in self.missing
             and index in source.holds
         ]

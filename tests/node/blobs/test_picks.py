@@ -8,7 +8,7 @@ import trio.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.blobs.picks import GUESS_S, LATE_S, MAX_REFUSALS, MAX_STRIKES, PATIENCE_S, Picks, Source
+from node.blobs.picks import GUESS_S, LATE_S, MAX_REFUSALS, MAX_STRIKES, PATIENCE_S, USELESS_S, Picks, Source
 
 KEYS = [bytes([number]) * 32 for number in range(6)]
 
@@ -66,13 +66,28 @@ async def test_a_late_chunk_is_asked_of_one_more(mock_clock: trio.testing.MockCl
     assert picks.pick(a) is None
     assert picks.pick(b) == 0
     picks.begin(b, 0, second)
+    assert picks.pick(c) is None
+    a.gave_s = b.gave_s = trio.current_time() + 0.01  # they gave something before
     mock_clock.jump(LATE_S[1])
     assert picks.pick(c) is None
+    a.gave_s = a.since_s
+    assert picks.pick(c) == 0
     picks.missing.discard(0)
     picks.came(b, 0, 1.0)
     assert first.cancel_called
     assert not second.cancel_called
     picks.end(0, flight)
+
+
+async def test_who_is_of_no_use_gives_way(mock_clock: trio.testing.MockClock) -> None:
+    picks, (a, b) = picks_with(9, {0, 1}, {0, 1})
+    picks.came(b, 5, 1.0)
+    assert picks.admit([*KEYS[:3], *KEYS[:3]], 2) == []
+    mock_clock.jump(USELESS_S)
+    b.gave_s = trio.current_time()
+    assert [each.peer for each in picks.admit([*KEYS[:3], *KEYS[:3]], 2)] == [KEYS[2]]
+    assert a.is_left
+    assert not b.is_left
 
 
 async def test_who_fails_is_left_for_a_while(mock_clock: trio.testing.MockClock) -> None:
