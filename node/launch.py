@@ -114,7 +114,9 @@ async def open_member(
                 report=conduct.report,
             )
             member.follower = follower
-            gossip = Gossip(transport, ticket.run, on_head=follower.hint, is_head=follower.is_head)
+            gossip = Gossip(
+                transport, ticket.run, on_head=follower.hint, is_head=follower.is_head, is_known=table.is_fixed
+            )
             sharing = open_sharing(member, secret, table)
             runs: dict[str, Run] = {
                 "links": links.run,

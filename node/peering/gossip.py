@@ -59,7 +59,8 @@ class Gossip:
     """Publishes this node's newest head, and takes those of others.
 
     `on_head(note)` is told of each new note for which `is_head(note)` holds: only these are passed on to others, so it is
-    to verify who signed it where that is known.
+    to verify who signed it where that is known. Publishers that `is_known` does not name have one pace together: there are
+    as many strangers as anybody likes, and old heads that hold.
     """
 
     def __init__(
@@ -69,10 +70,12 @@ class Gossip:
         *,
         on_head: Callable[[bytes], None],
         is_head: Callable[[bytes], bool] = is_note,
+        is_known: Callable[[bytes], bool] = lambda source: True,
     ) -> None:
         self._transport = transport
         self._on_head = on_head
         self._is_head = is_head
+        self._is_known = is_known
         self._topic = topic_of(run, "heads")
         self._outgoing: bytes | None = None
         self._wake = trio.Event()
@@ -102,7 +105,11 @@ class Gossip:
     def _accepts(self, source: bytes, data: bytes) -> bool:
         if source == self._transport.key:
             return True
-        return len(data) <= MAX_HEAD_BYTES and self._pace.take(source) and self._is_head(data)
+        return len(data) <= MAX_HEAD_BYTES and self._pace.take(self._payer(source)) and self._is_head(data)
+
+    def _payer(self, source: bytes) -> bytes:
+        """Whose pace a publication counts for: strangers have one together."""
+        return source if self._is_known(source) else b""
 
     async def _hear(self, source: bytes, data: bytes) -> None:
         if self._seen.is_new(data):

@@ -6,6 +6,7 @@ an answer of the coordinator is handed back as it came, so a poster need not bel
 """
 
 import sqlite3
+from collections import Counter
 from typing import Any, Final
 
 import trio
@@ -25,6 +26,7 @@ FETCH_WITHIN_S: Final = 30
 ANSWER_WITHIN_S: Final = 20.0
 AT_ONCE: Final = 4
 AT_ONCE_FROM_PEERS: Final = 32
+AT_ONCE_OF_AUTHOR: Final = 8
 PASSED_ON_OF_PEER: Final = (2.0, 32.0)
 PASSED_ON: Final = (10.0, 64.0)
 """How many posts of one peer, and of all, are passed on that need not be kept: a second, and at once."""
@@ -46,6 +48,7 @@ class Mirror:
         self._busy: set[bytes] = set()
         self._swept_size = -1
         self._serving = 0
+        self._serving_of: Counter[bytes] = Counter()
         self._pace = SharedPace(PASSED_ON_OF_PEER, PASSED_ON)
         serve_calls(member.transport, POST_PROTOCOL, self.call, max_bytes=Post.MAX_BYTES)
 
@@ -91,8 +94,17 @@ class Mirror:
         is_logged = entry.envelope.digest in state.subjects.by_digest
         if is_logged or not isinstance(record, BatchHeader | GateResult):
             return await self._pass_on_now(data, is_logged, peer)
-        kept = self._shelf.find(entry.envelope.digest) or await self._keep(entry, record, data, peer)
-        return await self._answer(kept)
+        author = author_of(record)
+        if self._serving_of[author] >= AT_ONCE_OF_AUTHOR:
+            raise CallRefused("This verifier is busy with other posts of this contributor.")
+        self._serving_of[author] += 1
+        try:
+            kept = self._shelf.find(entry.envelope.digest) or await self._keep(entry, record, data, peer)
+            return await self._answer(kept)
+        finally:
+            self._serving_of[author] -= 1
+            if not self._serving_of[author]:
+                del self._serving_of[author]
 
     async def _pass_on_now(self, data: bytes, is_logged: bool, peer: bytes) -> Posted:
         """The coordinator's answer to what is not kept: a registration, or what the log has and only lacks its receipt.

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import trio
 import trio.testing
 
-from node.peering.gossip import MAX_HEAD_BYTES, REPEAT_S, Gossip, is_note
+from node.peering.gossip import MAX_HEAD_BYTES, OF_PUBLISHER, REPEAT_S, Gossip, is_note
 from node.peering.memory.network import MemoryNetwork
 from node.peering.memory.transport import MemoryTransport
 from protocol.checkpoint import Checkpoint
@@ -77,6 +77,18 @@ async def test_each_publisher_has_its_rate(autojump_clock: trio.testing.MockCloc
         await trio.sleep(1)
         assert 20 <= len(b.heads) < 30
         assert b"head, quiet" in a.heads
+
+
+async def test_strangers_have_one_rate_together(autojump_clock: trio.testing.MockClock) -> None:
+    known = secret(1).public
+    heads: list[bytes] = []
+    async with MemoryNetwork(seed=2).open(secret(0)) as transport:
+        gossip = Gossip(
+            transport, RUN, on_head=heads.append, is_head=lambda data: True, is_known=lambda source: source == known
+        )
+        taken = sum(gossip._accepts(bytes([number]) * 32, b"an old head") for number in range(200))
+        assert taken == OF_PUBLISHER[1]
+        assert gossip._accepts(known, b"the newest head")
 
 
 def test_a_note_is_known_by_its_form() -> None:

@@ -13,6 +13,7 @@ import pytest
 import trio
 import trio.testing
 
+from node.blobs.fetch import BLOB_PROTOCOL
 from node.blobs.service import BlobService
 from node.disk.blob_store import BlobStore
 from node.disk.home import Home
@@ -23,7 +24,7 @@ from node.peering.memory.network import MemoryNetwork
 from node.peering.post import HELD, POST_PROTOCOL, Post, Posted
 from node.peering.reach import RemoteReach
 from node.peering.transport import PeerGone, Unreachable, peer_id
-from node.verifier.mirror import Mirror
+from node.verifier.mirror import AT_ONCE_OF_AUTHOR, Mirror
 from node.verifier.shelf import PREFIX, Quota
 from protocol.blob import blob_digest
 from protocol.envelope import Envelope
@@ -287,6 +288,26 @@ async def test_a_blob_that_does_not_come_is_said(desk: Desk, autojump_clock: tri
         with pytest.raises(CallRefused, match="Its blob did not come"):
             await ada.post(entry)
         assert desk.kept == []
+
+
+async def test_one_contributor_does_not_fill_all_places(desk: Desk, autojump_clock: trio.testing.MockClock) -> None:
+    async def give_nothing(stream: object) -> None:
+        await trio.sleep_forever()
+
+    async with desk.mirror(), desk.poster() as ada:
+        entries = [ada.batch(2 * number) for number in range(AT_ONCE_OF_AUTHOR + 5)]
+        ada.transport.serve(BLOB_PROTOCOL, give_nothing)
+        refusals: list[str] = []
+
+        async def post(entry: bytes) -> None:
+            with pytest.raises(CallRefused) as refusal:
+                await ada.post(entry)
+            refusals.append(str(refusal.value))
+
+        async with trio.open_nursery() as nursery:
+            for entry in entries:
+                nursery.start_soon(post, entry)
+        assert sum("of this contributor" in each for each in refusals) == 5
 
 
 async def test_quotas(desk: Desk, autojump_clock: trio.testing.MockClock) -> None:
