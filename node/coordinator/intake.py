@@ -1,8 +1,14 @@
 """What the coordinator does with posts: checks, mirrors the blob behind them, logs them once, answers with a receipt.
 
 Spec: `docs/spec/wire.md` ("Post"). A blob is here before its header is logged, so a batch that is in the log can be
-verified whatever becomes of its contributor. A repeated post gets the first one's answer.
+verified whatever becomes of its contributor. A repeated post gets the first one's answer. An author's posts are taken one
+after another: of many headers for the same counters one is logged, and the blobs of the others are not fetched.
 """
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import trio
 
 from native.network import Kernel
 from node.coordinator.log_writer import LogWriter
@@ -11,7 +17,7 @@ from node.member import Member
 from node.peering.call import CallRefused
 from node.peering.post import Cosigning, Post, Posted
 from protocol.ed25519 import SecretKey
-from protocol.entries import parse_entry
+from protocol.entries import Entry, parse_entry
 from protocol.envelope import Envelope
 from protocol.epoch import EpochHash, EpochReveal
 from protocol.errors import ProtocolError
@@ -38,6 +44,7 @@ class Intake:
         self._secret = secret
         self._log = log
         self._engine = engine
+        self._turns: dict[bytes, trio.Lock] = {}
 
     async def cosigning(self, peer: bytes, request: bytes) -> bytes:
         """Takes a witness's cosignature; answers with nothing."""
@@ -59,13 +66,33 @@ class Intake:
             raise CallRefused(f"Only the coordinator logs a {entry.record.NAME}.")
         index = self._log.index_of(entry.envelope)
         if index is None:
-            self._refuse_early(post.envelope)
-            await self._mirror(entry.record, peer)
-            index = self._append(entry.envelope)
+            async with self._turn(entry.envelope.signers):
+                index = await self._take(post, entry, peer)
         if isinstance(entry.record, Verdict) and post.proof and self._is_at_large(entry.record):
             await self._ban(post.proof)
         receipt = self._receipt(entry.envelope.digest, index) if isinstance(entry.record, RECEIPTED) else b""
         return Posted(index, receipt)
+
+    @asynccontextmanager
+    async def _turn(self, author: tuple[bytes, ...]) -> AsyncIterator[None]:
+        """Waits until no other post of an author is being taken."""
+        key = b"".join(author)
+        lock = self._turns.setdefault(key, trio.Lock())
+        try:
+            async with lock:
+                yield
+        finally:
+            if not lock.locked():
+                self._turns.pop(key, None)
+
+    async def _take(self, post: Post, entry: Entry, peer: bytes | None) -> int:
+        """Logs an entry once the blob behind it is here, unless another post of it was taken meanwhile; its index."""
+        index = self._log.index_of(entry.envelope)
+        if index is None:
+            self._refuse_early(post.envelope)
+            await self._mirror(entry.record, peer)
+            index = self._append(entry.envelope)
+        return index
 
     def _append(self, envelope: Envelope) -> int:
         """Logs an entry, unless the same post came twice at once."""
