@@ -34,7 +34,7 @@ demo: $(VENV)/.built
 test: pytest ctest tsan portable arm
 
 pytest: $(VENV)/.dev $(VENV)/.built
-	$(PY) -m pytest -n 2 --dist loadfile
+	$(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 ctest: build/asan/.built
 	$(VENV)/bin/ctest --test-dir build/asan --output-on-failure

