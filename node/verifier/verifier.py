@@ -102,7 +102,7 @@ class Verifier:
             await self._member.until(lambda: True if self._is_idle() else None)
             await self._epochs.finish()
             await self.outbox.until_empty()
-            await self._witness.catch_up(self.outbox.logged_size)
+            await self._witness.catch_up(self._said_size)
             nursery.cancel_scope.cancel()
 
     async def _judge_all(self) -> None:
@@ -135,6 +135,10 @@ class Verifier:
             size = self._member.state.size
             self._logged = {digest: at for digest, at in self._logged.items() if at >= size}
             self._logged[key] = size if index is None else index
+
+    def _said_size(self) -> int | None:
+        """The log's size below which lies all that this node said; None while it has something to say."""
+        return None if self._busy or len(self.outbox) else self.outbox.logged_size
 
     def _is_idle(self) -> bool:
         """Whether nothing is being judged and no batch waits for a verdict, nor for the beacon that it needs first."""

@@ -5,6 +5,8 @@ log holds that head's share set with the own share in it; the cosignature is on 
 it is taken.
 """
 
+from collections.abc import Callable
+
 import trio
 
 from node.disk.store import Head
@@ -49,16 +51,22 @@ class Witness:
                 await trio.sleep(1)
             await self._member.change_within(LOOK_EVERY_S)
 
-    async def catch_up(self, size: int) -> None:
-        """Cosigns until the newest head known, of at least `size` entries, carries its cosignature; for a drain."""
+    async def catch_up(self, said_size: Callable[[], int | None]) -> None:
+        """Cosigns until the newest head known, of at least `said_size()` entries, carries its cosignature; for a drain.
+
+        None means that something is still to be said.
+        """
         with trio.move_on_after(15):
             while True:
-                newest = self._member.newest_head()
-                last = self._last()
-                wanted = size if newest is None else max(size, newest.size)
-                if last is not None and last.size >= wanted and self._is_logged(last):
+                newest, said = self._member.newest_head(), said_size()
+                if said is not None and self._has_cosigned(max(said, 0 if newest is None else newest.size)):
                     return
                 await self._member.change_within(LOOK_EVERY_S)
+
+    def _has_cosigned(self, size: int) -> bool:
+        """Whether the coordinator has this witness's cosignature for a head of at least so many entries."""
+        last = self._last()
+        return last is not None and last.size >= size and (self._is_logged(last) or self._is_taken(last))
 
     def _last(self) -> Cosigning | None:
         saved = self._member.store.get(LAST_KEY)
