@@ -24,7 +24,8 @@ from tests.e2e.process import Running, child_of, running, wait_for
 from tests.interop.served_run import free_ports, verifier_home
 from tests.node.homes import make_home
 from tests.node.keys import secret
-from tests.verification.world import World, small_manifest
+from tests.verification.manifests import small_manifest
+from tests.verification.world import World
 
 EVERYWHERE = "/ip4/0.0.0.0/tcp/{}"
 """Not loopback alone, so that nodes look for others on the LAN."""

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from protocol.manifest import WindowPolicy
-from tests.verification.world import World, small_manifest
+from tests.verification.manifests import small_manifest
+from tests.verification.world import World
 from verification.replay import Replayed
 
 

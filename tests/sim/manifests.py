@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from protocol.manifest import Manifest
-from tests.verification.world import small_manifest
+from tests.verification.manifests import small_manifest
 
 
 def sim_manifest(win_rate_ppm: int = 0, **admission: Any) -> Manifest:

@@ -13,7 +13,8 @@ from protocol.compress import compress
 from protocol.game_block import GameBlock
 from protocol.header import BatchHeader
 from tests.verification import edits
-from tests.verification.world import World, small_manifest
+from tests.verification.manifests import small_manifest
+from tests.verification.world import World
 from verification.admission import check_batch, check_games
 from verification.faults import LogFault, Rejected
 from verification.setup import game_rules, selfplay_job, selfplay_series

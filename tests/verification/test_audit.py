@@ -15,8 +15,10 @@ from protocol.layout import CHECKPOINT, blob_path, release_path
 from protocol.proof import PLY, Ban
 from protocol.tiles import tiles_for
 from tests.verification import edits
+from tests.verification.manifests import SEARCH, digest_of, small_manifest
+from tests.verification.memory_reader import MemoryReader
 from tests.verification.test_proof import content_of, proof_of
-from tests.verification.world import SEARCH, MemoryReader, World, digest_of, small_manifest
+from tests.verification.world import World
 from verification.audit import CHECKS, AuditOptions, AuditReport, Check, audit
 from verification.identities import BatchInfo
 from verification.proof_builder import Evidence, evidence_of

@@ -10,8 +10,9 @@ from protocol.manifest import Manifest
 from protocol.seeds import PPM
 from protocol.types import ZERO
 from protocol.verdict import ACCEPT, REJECT, TraceOpening, Verdict
+from tests.verification.manifests import digest_of, small_manifest
 from tests.verification.test_state import refused
-from tests.verification.world import World, digest_of, small_manifest
+from tests.verification.world import World
 from verification.faults import Rejected
 from verification.identities import BatchInfo
 from verification.replay import Replayed

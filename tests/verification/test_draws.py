@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from protocol.seeds import PPM
-from tests.verification.world import digest_of, small_manifest
+from tests.verification.manifests import digest_of, small_manifest
 from verification.draws import assigned_verifier, drawn_gate_games
 from verification.probation import q_ppm
 

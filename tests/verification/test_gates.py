@@ -9,8 +9,9 @@ from protocol.gate import GateAssignment, GatePair, GateRecord, GateResult
 from protocol.manifest import Manifest
 from protocol.window import TrainRecord, WindowCommitment
 from tests.verification import edits
+from tests.verification.manifests import digest_of, small_manifest
 from tests.verification.test_state import refused
-from tests.verification.world import World, digest_of, small_manifest
+from tests.verification.world import World
 from verification.faults import LogFault, Rejected
 from verification.gate_state import GateResultInfo, GateState
 from verification.replay import Replayed

@@ -14,7 +14,8 @@ from protocol.receipt import Tick
 from protocol.record import Record
 from protocol.registration import Invite, Registration
 from protocol.root import VERIFIER, Role, Root
-from tests.verification.world import World, digest_of, small_manifest
+from tests.verification.manifests import digest_of, small_manifest
+from tests.verification.world import World
 from verification.faults import LogFault
 from verification.state import LogState
 

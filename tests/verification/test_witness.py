@@ -11,7 +11,7 @@ from protocol.errors import BadSignature, WrongSigner
 from protocol.root import COORDINATOR, VERIFIER, Role, Root
 from protocol.seeds import log_origin
 from protocol.types import ZERO
-from tests.verification.world import digest_of
+from tests.verification.manifests import digest_of
 from verification.witness import verify_all_lines, verify_head, witness_name
 
 RUN = digest_of("run")

@@ -9,7 +9,8 @@ import pytest
 
 from node.matches.ratings import PRIOR_GAMES, Pairing, bradley_terry, release_ratings, state_ratings
 from tests.node.homes import grown_world, make_home
-from tests.verification.world import World, small_manifest
+from tests.verification.manifests import small_manifest
+from tests.verification.world import World
 from verification.gate import NO_PAIRS
 
 SCALE = 400 / math.log(10)
