@@ -13,7 +13,7 @@ from random import Random
 
 import trio
 
-from node.blobs.options import BlobOptions
+from node.blobs.options import UNLIMITED, BlobOptions
 from node.blobs.retention import Retention, needed_blobs
 from node.blobs.service import BlobService
 from node.blobs.sharing import Sharing
@@ -60,7 +60,7 @@ async def open_member(
     announced: Sequence[str] = (),
     relays: UseRelays = UseRelays.NEVER,
     serves_relay: bool = False,
-    blob_options: BlobOptions = BlobOptions(),  # noqa: B008 - it is frozen
+    blob_options: BlobOptions = UNLIMITED,
 ) -> AsyncIterator[Member]:
     """A member that follows the log from its peers; with `await_log` it is given once it has root and manifest.
 
@@ -128,10 +128,14 @@ async def open_member(
                 "mirrors": partial(reach.seek, links.seek),
             }
             if blob_options.keep_bytes is not None:
-                needed = lambda: needed_blobs(state, store, member.keeps)  # noqa: E731 - a name for one expression
-                fetching = lambda: blobs.fetching  # noqa: E731 - a name for one expression
-                keep_bytes, work = blob_options.keep_bytes, blob_options.work
-                runs["retention"] = Retention(blob_store, needed, keep_bytes, fetching, clock, work).run
+                runs["retention"] = Retention(
+                    blob_store,
+                    lambda: needed_blobs(state, store, member.keeps),
+                    blob_options.keep_bytes,
+                    lambda: blobs.fetching,
+                    clock,
+                    blob_options.work,
+                ).run
             keep_services(nursery, member, runs | lan_service(member, table, lan))
             addresses = transport.addresses()
             places = f"at {', '.join(addresses)}" if addresses else "nowhere"

@@ -24,3 +24,7 @@ class BlobOptions:
     def down(self) -> Throttle:
         """A throttle for what comes."""
         return Throttle(self.down_bytes_s)
+
+
+UNLIMITED = BlobOptions()
+"""Nothing is limited, and nothing deleted."""

@@ -121,7 +121,10 @@ class Intake:
         else:
             return
         first = [peer] if peer is not None else []
-        peers = lambda: [*first, *self._member.transport.peers()]  # noqa: E731 - a name for one expression
+
+        def peers() -> list[bytes]:
+            return [*first, *self._member.transport.peers()]
+
         await self._member.blobs.fetch(record.blob_digest, peers, length, FETCH_WITHIN_S)
 
     def _receipt(self, subject: bytes, index: int) -> bytes:

@@ -11,7 +11,7 @@ from random import Random
 
 import trio
 
-from node.blobs.options import BlobOptions
+from node.blobs.options import UNLIMITED, BlobOptions
 from node.coordinator.coordinator import Coordinator
 from node.coordinator.log_writer import LogWriter
 from node.coordinator.trainer_process import Train, train
@@ -97,7 +97,7 @@ async def open_coordinator(
     rng: Random | None = None,
     train: Train = train,
     announced: Sequence[str] = (),
-    blob_options: BlobOptions = BlobOptions(),  # noqa: B008 - it is frozen
+    blob_options: BlobOptions = UNLIMITED,
     lan: bool = False,
 ) -> AsyncIterator[Coordinator]:
     """A coordinator of the run founded in `home`, over libp2p unless another transport is given.
@@ -135,8 +135,14 @@ async def open_coordinator(
             conduct = Conduct(transport, Bans(store), table.is_fixed)
             blobs.report = conduct.report
             transport.serve_relay()
-            keep = lambda: transport.relaying()[0]  # noqa: E731 - a name for one expression
-            links = Links(transport, table, wanted=0, announce=announced, capacity=MAX_CONNECTIONS, keep=keep)
+            links = Links(
+                transport,
+                table,
+                wanted=0,
+                announce=announced,
+                capacity=MAX_CONNECTIONS,
+                keep=lambda: transport.relaying()[0],
+            )
             member.links = links
             member.conduct = conduct
             gossip = Gossip(transport, state.run, on_head=lambda note: None, is_head=log.is_head)

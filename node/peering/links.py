@@ -270,8 +270,11 @@ class Links:
         own = f"/p2p/{peer_id(peer)}"
         self.table.learn((address for address in told if address.endswith(own)), seen=True)
         here = set(self._transport.peers())
-        usable = lambda key: key != peer and not self._transport.refuse(key)  # noqa: E731
-        return codec.encode({"addresses": list(self.table.sample(MAX_TOLD, usable, first=here))})
+
+        def is_usable(key: bytes) -> bool:
+            return key != peer and not self._transport.refuse(key)
+
+        return codec.encode({"addresses": list(self.table.sample(MAX_TOLD, is_usable, first=here))})
 
     def _about(self, seconds: float) -> float:
         return seconds * (0.5 + self.table.rng.random())
