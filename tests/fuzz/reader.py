@@ -14,9 +14,7 @@ from node.peering.transport import peer_id
 from protocol import codec
 from protocol.ed25519 import SecretKey
 from protocol.envelope import Envelope, seal
-from protocol.errors import ProtocolError
-from tests.fuzz.fuzz_protocol import mutate_value
-from tests.fuzz.mutation import mutate
+from tests.fuzz.mutation import mutate, mutate_record
 
 Change = Callable[[random.Random, bytes, bytes], bytes]
 """Makes an input of a valid one, and of another one that may be spliced in."""
@@ -40,12 +38,7 @@ class Reader:
 
 def mutate_fields(rng: random.Random, data: bytes, other: bytes) -> bytes:
     """`data`, a canonical map, with its values changed, so that it stays canonical; bytes are changed now and then."""
-    try:
-        if rng.random() < 0.7:
-            return codec.encode(mutate_value(rng, codec.decode(data, len(data))))
-    except ProtocolError:
-        pass  # it is no map
-    return mutate(rng, data, other)
+    return (mutate_record if rng.random() < 0.7 else mutate)(rng, data, other)
 
 
 def mutate_reply(rng: random.Random, data: bytes, other: bytes) -> bytes:
@@ -57,9 +50,9 @@ def mutate_signed(secrets: Iterable[SecretKey]) -> Change:
     """Changes the record in an envelope, which may lie in a map, and signs it anew with the keys that signed it."""
     by_key = {secret.public: secret for secret in secrets}
 
-    def reseal(rng: random.Random, data: bytes) -> bytes:
+    def reseal(rng: random.Random, data: bytes, other: bytes) -> bytes:
         envelope = Envelope.parse(data)
-        payload = codec.encode(mutate_value(rng, codec.decode(envelope.payload)))
+        payload = mutate_record(rng, envelope.payload, other)
         return seal(envelope.type, payload, *(by_key[key] for key in envelope.signers)).encode()
 
     def change(rng: random.Random, data: bytes, other: bytes) -> bytes:
@@ -67,10 +60,10 @@ def mutate_signed(secrets: Iterable[SecretKey]) -> Change:
             return mutate_fields(rng, data, other)
         match codec.decode(data, len(data)):
             case {"envelope": bytes(inner), **rest}:
-                return codec.encode({**rest, "envelope": reseal(rng, inner)})
+                return codec.encode({**rest, "envelope": reseal(rng, inner, other)})
             case {"share": bytes(inner), **rest}:
-                return codec.encode({**rest, "share": reseal(rng, inner)})
-        return reseal(rng, data)
+                return codec.encode({**rest, "share": reseal(rng, inner, other)})
+        return reseal(rng, data, other)
 
     return change
 

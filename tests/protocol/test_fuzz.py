@@ -1,8 +1,13 @@
 """The fuzzer runs, reaches every parser, and notices what escapes."""
 
+import random
+
 import pytest
 
+from protocol import codec
+from protocol.errors import ProtocolError
 from tests.fuzz import fuzz_protocol
+from tests.fuzz.mutation import mutate_record
 
 
 def test_a_second_of_fuzzing() -> None:
@@ -25,3 +30,19 @@ def test_what_escapes_is_raised(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     with pytest.raises(KeyError):
         fuzz_protocol.fuzz(1, 1)
     assert "broken failed; seed 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("data", [b"\x81\xa1a" * (codec.MAX_DEPTH - 1) + b"\x80", b"no record"])
+def test_what_cannot_be_changed_by_value_is_changed_by_bytes(data: bytes) -> None:
+    rng = random.Random(1)
+    made = {mutate_record(rng, data, b"other") for _ in range(500)}
+    assert len(made) > 30
+    assert any(_is_foreign(each) for each in made)
+
+
+def _is_foreign(data: bytes) -> bool:
+    try:
+        codec.decode(data)
+    except ProtocolError:
+        return True
+    return False
