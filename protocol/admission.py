@@ -16,9 +16,13 @@ LOST = "lost"
 
 @dataclass(frozen=True, slots=True)
 class Decision(Record):
-    """What became of the batch whose header is logged at `index`: accepted, rejected, or lost (its bytes never came)."""
+    """What became of the batch whose header is logged at `index`: accepted, rejected, or lost (its bytes never came).
+
+    `order` is the entry that ordered the check: the header's own index, or a later one that had the batch looked at again.
+    """
 
     index: U64
+    order: U64
     outcome: Annotated[str, Choice((ACCEPTED, REJECTED, LOST))]
     verifier: Key
     q_ppm: Ppm

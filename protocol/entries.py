@@ -10,15 +10,20 @@ from protocol.admission import Admission
 from protocol.envelope import Envelope
 from protocol.epoch import EpochHash, EpochReveal, ShareSet
 from protocol.errors import ParseError
+from protocol.fills import FillAssignment
 from protocol.gate import GateAssignment, GateRecord, GateResult
 from protocol.header import BatchHeader
 from protocol.manifest import Manifest
-from protocol.proof import Ban
+from protocol.orders import Exit, Scrutiny, VoidEpoch
+from protocol.proof import Ban, Pardon
 from protocol.receipt import Tick
 from protocol.record import Record
+from protocol.recovery import KeyReplacement
 from protocol.registration import Registration
 from protocol.release import Release
+from protocol.ringer import RingerHash, RingerReveal
 from protocol.root import Root
+from protocol.slots import SlotList
 from protocol.tiles import MAX_ENTRY_BYTES
 from protocol.verdict import TraceOpening, Verdict
 from protocol.window import TrainRecord, WindowCommitment
@@ -44,6 +49,15 @@ ENTRY_TYPES: dict[str, type[Record]] = {
         GateRecord,
         Release,
         Ban,
+        Pardon,
+        SlotList,
+        KeyReplacement,
+        FillAssignment,
+        Exit,
+        VoidEpoch,
+        Scrutiny,
+        RingerHash,
+        RingerReveal,
     )
 }
 

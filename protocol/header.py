@@ -13,7 +13,8 @@ from protocol.types import U16, U32, U64, Digest, Key, MaybeKey, Name, Semantics
 class BatchHeader(Record):
     """Signed by `peer`. Games are `first_counter` up to `first_counter + games`, without gaps.
 
-    `fill_for` names the owner of the seeds when that is not the signer. `build`, `kernel` and `cpu` only inform.
+    `visits` is the sum of what the config gives each searched ply. `fill_for` names the owner of the seeds when that is
+    not the signer. `build`, `kernel` and `cpu` only inform.
     """
 
     NAME = "batch-header"
@@ -28,6 +29,7 @@ class BatchHeader(Record):
     first_counter: U64
     games: U16
     plies: U32
+    visits: U64
     batch_root: Digest
     blob_digest: Digest
     blob_len: U32

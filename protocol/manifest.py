@@ -89,7 +89,13 @@ class NetworkSpec(Record):
 
 @dataclass(frozen=True, slots=True)
 class AdmissionPolicy(Record):
-    """How batches are admitted; everything that is waited for counts in log entries."""
+    """How batches are admitted; everything that is waited for counts in log entries.
+
+    `probation_slots`: identities that stamps let on probation at once. `exit_ppm`: games of a silent identity drawn once
+    more. `tail_ppm`: ended series that others continue. `repeat_ppm`: accepted games replayed again after a reveal.
+    `pardon_plies`: accepted plies for each wrong one that is forgiven. `alarm_identities`: failing alike, they pause bans
+    (0: never). `ringer_batches`: batches for each one with a deliberate fault (0: none).
+    """
 
     registration: Annotated[str, Choice(("invite", "stamp"))]
     stamp_difficulty: U32
@@ -102,6 +108,13 @@ class AdmissionPolicy(Record):
     timeout_entries: Annotated[int, Range(1, 10**9)]
     final_entries: Annotated[int, Range(1, 10**9)]
     tick_s: Annotated[int, Range(1, 3600)]
+    probation_slots: U16
+    exit_ppm: Ppm
+    tail_ppm: Ppm
+    repeat_ppm: Ppm
+    pardon_plies: Annotated[int, Range(1, 2**40)]
+    alarm_identities: U16
+    ringer_batches: U32
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,9 @@ class LoggedEntry(Record):
 class FraudProof(Record):
     """`kind`: a ply that replays differently, a breach of the rules, or a setup that the seed does not give.
 
-    `accused`: the contributor who signed the header, or the verifier whose logged verdict accepts the drawn game (then
-    `verdict` holds it). `game` is the game's leaf, `ply` the ply record (empty unless `kind` is ply).
+    `accused`: the contributor who signed the header; or the verifier whose logged verdict, in `verdict`, accepts the drawn
+    game, or rejects the batch for this very game or ply although it is right. `game` is the game's leaf, `ply` the ply
+    record (empty unless `kind` is ply).
     """
 
     NAME = "fraud-proof"
@@ -53,6 +54,17 @@ class FraudProof(Record):
     ply: EntryBytes
     ply_index: U16
     ply_path: tuple[Digest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pardon(Record):
+    """Logged by the coordinator: the one wrong ply that the proof shows is taken for a fault of `subject`'s machine."""
+
+    NAME = "pardon"
+
+    run: Digest
+    subject: Key
+    proof: EntryBytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,16 @@ def is_picked(purpose: str, beacon: bytes, subject: bytes, share_ppm: int) -> bo
     return first_u64(digest) < draw_threshold(share_ppm)
 
 
+def slot_rank(beacon: bytes, registration: bytes) -> bytes:
+    """What waiting registrations are sorted by; the lowest get the slots. `beacon` is that of the slot list's log index."""
+    return _hash(b"gonode/slot/v1\0", _digest(beacon), _digest(registration))
+
+
+def ringer_commitment(run: bytes, header_digest: bytes, game: int, ply: int, salt: bytes) -> bytes:
+    """What the coordinator logs before a header whose game is wrong at an absolute ply on purpose."""
+    return _hash(b"gonode/ringer/v1\0", _digest(run), _digest(header_digest), u64(game), u64(ply), _digest(salt))
+
+
 def work(run: bytes, verifier: bytes, header_digest: bytes, digests: Iterable[bytes]) -> bytes:
     """What a verdict says of its replays: a hash over the trace digests D (32 bytes each) of the drawn games."""
     parts = (_digest(run), _digest(verifier), _digest(header_digest))

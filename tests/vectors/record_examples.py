@@ -13,6 +13,7 @@ from protocol.admission import Admission, Decision
 from protocol.ed25519 import SecretKey
 from protocol.entries import parse_entry
 from protocol.epoch import EpochHash, EpochReveal, Share, ShareSet
+from protocol.fills import FillAssignment
 from protocol.gate import GateAssignment, GatePair, GateRecord, GateResult
 from protocol.header import BatchHeader
 from protocol.manifest import (
@@ -31,13 +32,17 @@ from protocol.manifest import (
     WindowPolicy,
 )
 from protocol.merkle import Tree, leaf_hash, root_of
-from protocol.proof import Ban, FraudProof, LoggedEntry
+from protocol.orders import Exit, Scrutiny, VoidEpoch
+from protocol.proof import Ban, FraudProof, LoggedEntry, Pardon
 from protocol.receipt import Receipt, Tick
 from protocol.record import Record
+from protocol.recovery import KeyReplacement
 from protocol.registration import Invite, Registration
 from protocol.release import FirstRelease, Release
+from protocol.ringer import RingerHash, RingerReveal
 from protocol.root import Role, Root
 from protocol.search_config import SEMANTICS, SearchConfig
+from protocol.slots import SlotList
 from protocol.types import ZERO
 from protocol.verdict import TraceOpening, Verdict
 from protocol.window import StatePoint, TrainRecord, WindowCommitment
@@ -52,6 +57,8 @@ ROOT_KEY = SecretKey(digest_of("root key"))
 COORDINATOR = SecretKey(digest_of("coordinator key"))
 VERIFIER = SecretKey(digest_of("verifier key"))
 CONTRIBUTOR = SecretKey(digest_of("contributor key"))
+RECOVERY = SecretKey(digest_of("recovery key"))
+REPLACEMENT = SecretKey(digest_of("replacement key"))
 STRANGER = SecretKey(digest_of("stranger key"))
 
 
@@ -70,9 +77,9 @@ class Log:
     entries: list[bytes] = field(default_factory=list)
     tree: Tree = field(default_factory=Tree)
 
-    def add(self, record: Record, key: SecretKey) -> int:
+    def add(self, record: Record, *keys: SecretKey) -> int:
         """Logs the record's envelope; gives its index."""
-        data = record.seal(key).encode()
+        data = record.seal(*keys).encode()
         self.entries.append(data)
         return self.tree.append(data)
 
@@ -134,7 +141,7 @@ def _story() -> tuple[dict[str, Example], list[bytes]]:
     keep(invite, COORDINATOR)
     sealed = invite.seal(COORDINATOR).encode()
     joined = logged(
-        Registration(run, CONTRIBUTOR.public, "ada", b"", log.tree.size, log.tree.root(), sealed, 0), CONTRIBUTOR
+        Registration(run, CONTRIBUTOR.public, "ada", sha256(RECOVERY.public).digest(), log.tree.size, log.tree.root(), sealed, 0), CONTRIBUTOR
     )
     share_set()
 
@@ -150,6 +157,7 @@ def _story() -> tuple[dict[str, Example], list[bytes]]:
         first_counter=0,
         games=2,
         plies=1,
+        visits=16,
         batch_root=root_of([game, game]),
         blob_digest=digest_of("batch blob"),
         blob_len=4711,
@@ -166,14 +174,23 @@ def _story() -> tuple[dict[str, Example], list[bytes]]:
     share_set()
     work = seeds.work(run, VERIFIER.public, header.digest(), [digest_of("trace digest")])
     verdict = Verdict(
-        run, header.digest(), header_index, 0, VERIFIER.public, SEMANTICS, (0, 1), "reject", "ply 12: visits", work
+        run=run,
+        subject=header.digest(),
+        index=header_index,
+        epoch=0,
+        verifier=VERIFIER.public,
+        semantics=SEMANTICS,
+        drawn=(0,),
+        outcome="reject",
+        evidence="ply",
+        game=0,
+        ply=2,
+        reason="visits: ply 2",
+        work=work,
     )
     logged(verdict, VERIFIER)
-    opening = TraceOpening(run, VERIFIER.public, header.digest(), digest_of("trace blob"), 1)
+    opening = TraceOpening(run, VERIFIER.public, header.digest(), header_index, digest_of("trace blob"), 1)
     logged(opening, VERIFIER)
-    decision = Decision(header_index, "rejected", VERIFIER.public, 1_000_000, "ply 12: visits")
-    logged(Admission(run, (decision,)), COORDINATOR)
-
     proof_size = log.tree.size
     note = checkpoint.Checkpoint(seeds.log_origin(run), proof_size, log.tree.root(proof_size)).sign(COORDINATOR)
     cosignature = checkpoint.cosign(note.text, VERIFIER, f"gonode-witness/{VERIFIER.public.hex()}", 1_760_000_000)
@@ -198,6 +215,8 @@ def _story() -> tuple[dict[str, Example], list[bytes]]:
     )
     keep(fraud)
     logged(Ban(run, CONTRIBUTOR.public, fraud.encode()), COORDINATOR)
+    decision = Decision(header_index, header_index, "rejected", VERIFIER.public, 1_000_000, "visits: ply 2")
+    logged(Admission(run, (decision,)), COORDINATOR)
 
     headers = sha256(header.digest()).digest()
     window = logged(WindowCommitment(run, 1, log.tree.size, 1, 2, 1, 1, headers), COORDINATOR)
@@ -260,6 +279,21 @@ def _story() -> tuple[dict[str, Example], list[bytes]]:
     logged(release, COORDINATOR)
     logged(Tick(run, log.tree.size, 1_760_000_000), COORDINATOR)
     logged(EpochReveal(run, VERIFIER.public, 0, secret), VERIFIER)
+
+    waiting = Registration(run, STRANGER.public, "sam", b"", log.tree.size, log.tree.root(), b"", 77)
+    logged(SlotList(run, (waiting.digest(),)), COORDINATOR)
+    logged(FillAssignment(run, CONTRIBUTOR.public, first.digest(), 2, 2, STRANGER.public), COORDINATOR)
+    logged(Exit(run, (CONTRIBUTOR.public,)), COORDINATOR)
+    logged(VoidEpoch(run, VERIFIER.public, 0), COORDINATOR)
+    reason = "Lengths differ from the others'."
+    logged(Scrutiny(run, CONTRIBUTOR.public, 500_000, 2000, False, reason), COORDINATOR)
+    salt = digest_of("ringer salt")
+    logged(RingerHash(run, seeds.ringer_commitment(run, header.digest(), 0, 2, salt)), COORDINATOR)
+    logged(RingerReveal(run, header_index, 0, 2, salt), COORDINATOR)
+    logged(Pardon(run, CONTRIBUTOR.public, fraud.encode()), COORDINATOR)
+    replaced = KeyReplacement(run, CONTRIBUTOR.public, RECOVERY.public, REPLACEMENT.public, header_index)
+    keep(replaced)
+    log.add(replaced, RECOVERY, REPLACEMENT)
     for entry in log.entries:
         parse_entry(entry)
     return made, log.entries
@@ -310,7 +344,7 @@ def _manifest() -> Manifest:
         selfplay=selfplay,
         gate_search=gating,
         network=NetworkSpec(3, 32, 1, "random"),
-        admission=AdmissionPolicy("invite", 0, 2, 1, 2, 50_000, 200, 2000, 200, 1000, 2),
+        admission=AdmissionPolicy("invite", 0, 2, 1, 2, 50_000, 200, 2000, 200, 1000, 2, 32, 200_000, 100_000, 10_000, 10**6, 3, 200),
         gate=GatePolicy("sprt", 0, 50, 400, 550_000, 250_000, 4, 0),
         window=WindowPolicy(1, 1, 1, 650_000),
         training=TrainingPolicy(

@@ -74,6 +74,13 @@ def small_manifest(**changes: object) -> Manifest:
             timeout_entries=20,
             final_entries=40,
             tick_s=2,
+            probation_slots=4,
+            exit_ppm=200_000,
+            tail_ppm=0,
+            repeat_ppm=0,
+            pardon_plies=10**6,
+            alarm_identities=0,
+            ringer_batches=0,
         ),
         gate=GatePolicy(
             kind="win-rate",
