@@ -71,3 +71,9 @@ class BadTicket(ProtocolError):
     """The text is not a whole ticket."""
 
     label = "bad ticket"
+
+
+class BadStamp(ProtocolError):
+    """A registration's stamp is absent, or its nonce does not reach the difficulty."""
+
+    label = "bad stamp"

@@ -13,6 +13,7 @@ _BY_NAME: dict[str, Callable[..., Json]] = {
     "log_origin": seeds.log_origin,
     "beacon_share": seeds.beacon_share,
     "join_nonce": seeds.join_nonce,
+    "slot_rank": seeds.slot_rank,
     "game_seed": seeds.game_seed,
     "gate_seed": seeds.gate_seed,
     "setup_draw": seeds.setup_draw,
@@ -112,6 +113,9 @@ def _seeds() -> list[Scenario]:
         case("beacon", "The beacon of two shares, given out of order.", "beacon", **tree, shares=shares),
         case("beacon-short-share", "A share of 31 bytes.", "beacon", "parse error", **tree, shares={peer: "00" * 31}),
         case("join-nonce", "A registration's nonce.", "join_nonce", run=run, peer=peer, beacon=beacon),
+        case(
+            "slot-rank", "A waiting registration's rank.", "slot_rank", beacon=beacon, registration=_id("registration")
+        ),
         case("game-seed-0", "The first game's seed.", "game_seed", **game, counter=0),
         case("game-seed-last", "The last counter.", "game_seed", **game, counter=2**64 - 1),
         case("game-seed-counter", "A counter of 2^64.", "game_seed", "parse error", **game, counter=2**64),
