@@ -23,9 +23,9 @@ from protocol.manifest import Limits
 from protocol.search_config import SearchConfig
 from verification.faults import Rejected
 from verification.gate_state import GateResultInfo
-from verification.identities import BatchInfo
 from verification.setup import GameSetup, GateSeries, SelfplaySeries, gate_series, selfplay_series
 from verification.state import LogState
+from verification.subjects import BatchSubject
 
 TARGET_SUM = 65535
 VALUE_ONE = 1 << 24
@@ -43,12 +43,12 @@ class Content:
     games: int
 
 
-def check_batch(state: LogState, batch: BatchInfo, blob: bytes) -> Batch:
+def check_batch(state: LogState, batch: BatchSubject, blob: bytes) -> Batch:
     """The games of a logged batch; raises Rejected with a named reason."""
     release = state.releases.find(batch.header.release)
     if release is None:
         raise Rejected("release", "The batch's release is not in the log.")
-    return check_games(batch.header, blob, selfplay_series(state, release, batch.header.peer))
+    return check_games(batch.header, blob, selfplay_series(state, release, batch.header.owner))
 
 
 def check_gate_result(state: LogState, info: GateResultInfo, blob: bytes) -> Batch:
@@ -67,7 +67,16 @@ def check_games(header: BatchHeader, blob: bytes, series: SelfplaySeries) -> Bat
     if batch.plies != header.plies:
         raise Rejected("ply count", f"The header says {header.plies} plies, the batch has {batch.plies}.")
     _check_each(batch, series.setup, series.manifest.selfplay)
+    visits = total_visits(batch, series.manifest.selfplay)
+    if visits != header.visits:
+        raise Rejected("visit count", f"The header says {header.visits} visits, the batch has {visits}.")
     return batch
+
+
+def total_visits(batch: Batch, config: SearchConfig) -> int:
+    """The visits that the config gives all searched plies of a batch."""
+    full = sum(sum(block.kinds) for block in batch.games)
+    return full * config.visits_full + (batch.plies - full) * config.visits_fast
 
 
 def check_gate_games(result: GateResult, first_pair: int, blob: bytes, series: GateSeries) -> Batch:

@@ -22,8 +22,8 @@ def audit_bans(folder: Folder, state: LogState, entries: list[bytes], kernel: Ke
         release = next((each for each in state.releases.all if each.network == digest), None)
         return None if release is None else network_file(folder, state, release)
 
-    for subject in state.registry.banned:
-        index = state.registry.banned_at(subject)
+    for subject in state.convictions.banned:
+        index = state.convictions.banned_at(subject)
         record = parse_entry(entries[index]).record
         if not isinstance(record, Ban):
             raise AuditFault(f"Entry {index} is not a ban.")
@@ -33,5 +33,5 @@ def audit_bans(folder: Folder, state: LogState, entries: list[bytes], kernel: Ke
             raise AuditFault(f"The ban at entry {index} is not proved: {error}") from error
         if finding.subject != subject:
             raise AuditFault(f"The ban at entry {index} has a proof against another key.")
-    count = len(state.registry.banned)
+    count = len(state.convictions.banned)
     return f" Keys banned by a proof that holds: {count}." if count else ""

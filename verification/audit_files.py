@@ -46,7 +46,7 @@ def known_blobs(state: LogState) -> set[bytes]:
     blobs: set[bytes] = set()
     for batch in state.batches.all:
         blobs.add(batch.header.blob_digest)
-    for subject in state.subjects.by_index.values():
+    for subject in state.subjects.all:
         if subject.opening is not None:
             blobs.add(subject.opening.blob_digest)
     for result in state.gates.results:

@@ -1,36 +1,52 @@
 """Game batches from header to training: what may be logged of them, and what was decided.
 
 Spec: `docs/spec/admission.md`. Invariants: counters of (owner, release) are contiguous in log order; the coordinator's
-decision is the verdict's, or `lost` when a blob did not come in time; nothing of a rejected or banned identity is released
+decision is the verdict's, or `lost` when a blob did not come in time; nobody is rejected for what a proof can show before
+one is logged, and nothing of who is accused is released until then; nothing of a rejected or banned identity is released
 after that; a gap ends its series and drops what followed it.
 """
 
 from bisect import insort
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from protocol.admission import ACCEPTED, LOST, REJECTED, Admission, Decision
 from protocol.entries import Entry
 from protocol.header import BatchHeader
-from protocol.seeds import PPM
+from protocol.seeds import PPM, is_second_assigned
 from protocol.types import ZERO
-from protocol.verdict import Verdict
+from protocol.verdict import BLOB, Verdict
+from verification.convictions import Convictions
 from verification.faults import LogFault, NotYet
-from verification.identities import BatchInfo, Identity, Series, Tally
-from verification.probation import q_ppm
+from verification.identities import REPEAT, SECOND, BatchInfo, Identity, Recheck, Series, Tally, is_full
 from verification.registry import Registry
 from verification.releases import Releases
 from verification.roles import Change, Roles
 from verification.setup import config_digest
-from verification.subjects import Subjects, require_drawn
+from verification.subjects import BatchSubject, Subjects, require_drawn
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A decision that may be logged, and the checks whose opened traces have to back it."""
+
+    decision: Decision
+    batch: BatchInfo
+    checks: tuple[BatchSubject, ...]
 
 
 class Batches:
     """All batches of the log."""
 
-    def __init__(self, roles: Roles, registry: Registry, releases: Releases, subjects: Subjects) -> None:
+    def __init__(
+        self, roles: Roles, registry: Registry, convictions: Convictions, releases: Releases, subjects: Subjects
+    ) -> None:
         self._roles = roles
         self._registry = registry
+        self._convictions = convictions
         self._releases = releases
         self._subjects = subjects
+        self._looking: dict[bytes, Recheck] = {}  # orders to look again that are not decided, by key
         self._series: dict[tuple[bytes, bytes], Series] = {}
         self._identities: dict[bytes, Identity] = {}
         self._batches: dict[int, BatchInfo] = {}
@@ -59,6 +75,20 @@ class Batches:
         """The batch whose header is logged at `index`."""
         return self._batches.get(index)
 
+    def identity(self, peer: bytes) -> Identity | None:
+        """The state of one contributor; None before its first header."""
+        return self._identities.get(peer)
+
+    @property
+    def identities(self) -> tuple[Identity, ...]:
+        """All contributors that had a header logged, in the order of their first."""
+        return tuple(self._identities.values())
+
+    @property
+    def looking(self) -> tuple[Recheck, ...]:
+        """Orders to look at a batch again that are not decided, oldest first."""
+        return tuple(self._looking.values())
+
     def series(self, owner: bytes, release: bytes) -> Series:
         """The counters of (owner, release)."""
         return self._series.get((owner, release)) or Series()
@@ -81,44 +111,60 @@ class Batches:
         return identity.last_index if identity is not None else None
 
     def is_out(self, peer: bytes) -> bool:
-        """Whether `peer` has a rejected batch or a ban."""
+        """Whether `peer` has a rejected batch or a ban, or lost its probation slot."""
         identity = self._identities.get(peer)
-        return self._registry.is_banned(peer) or (identity is not None and identity.out_at is not None)
+        is_rejected = identity is not None and identity.out_at is not None
+        return is_rejected or self._convictions.is_banned(peer) or self._registry.has_lost_slot(peer)
 
-    def awaiting_verdict(self, verifier: bytes, index: int) -> list[BatchInfo]:
-        """Batches that `verifier` may judge in an entry at `index`, in log order."""
-        timeout = self._roles.manifest.admission.timeout_entries
-        return [b for b in self._open.values() if b.verdict is None and b.may_judge(verifier, index, timeout)]
+    def is_suspended(self, peer: bytes) -> bool:
+        """Whether a verdict accuses `peer` of what no logged proof has shown yet."""
+        identity = self._identities.get(peer)
+        return identity is not None and bool(identity.accusing)
 
-    def awaiting_decision(self) -> list[BatchInfo]:
-        """Batches whose verdict is logged and, if anything was replayed, opened; in log order."""
-        return [batch for batch in self._open.values() if batch.is_complete]
+    def undecided(self) -> Iterable[BatchSubject]:
+        """Every check that still needs a verdict or a decision: open batches, second looks, orders to look again."""
+        for batch in self._open.values():
+            yield batch
+            if batch.second is not None:
+                yield batch.second
+        yield from self._looking.values()
 
-    def overdue(self, index: int) -> list[BatchInfo]:
-        """Batches that an entry at `index` may call lost: no verdict in time."""
-        timeout = self._roles.manifest.admission.timeout_entries
-        return [b for b in self._open.values() if b.verdict is None and index > b.index + timeout]
+    def awaiting_verdict(self, verifier: bytes, index: int) -> list[BatchSubject]:
+        """Checks that `verifier` may judge in an entry at `index`."""
+        return [each for each in self.undecided() if self._subjects.may_judge(each, verifier, index)]
 
-    def unjudged(self, verifier: bytes, epoch: int) -> list[BatchInfo]:
-        """Open batches without a verdict that a verifier's epoch still has to draw from."""
+    def accusing(self) -> list[BatchSubject]:
+        """Checks whose verdict accuses a contributor of what no logged proof has shown yet."""
+        return [each for identity in self._identities.values() for each in identity.accusing]
+
+    def unjudged(self, verifier: bytes, epoch: int) -> list[BatchSubject]:
+        """Checks without a verdict that a verifier's epoch still has to draw from."""
         return [
-            batch
-            for batch in self._open.values()
-            if batch.verdict is None
-            and batch.candidates.get(verifier) == epoch
-            and (batch.beacon is None or batch.assigned == verifier)
+            each
+            for each in self.undecided()
+            if each.verdict is None
+            and each.candidates.get(verifier) == epoch
+            and (each.beacon is None or each.assigned == verifier)
         ]
 
-    def false_draws(self, verifier: bytes, epoch: int, secret: bytes) -> list[BatchInfo]:
-        """Batches whose verdicts under an epoch name other games than its revealed secret draws."""
+    def judged(self, verifier: bytes, epoch: int) -> list[BatchSubject]:
+        """Every check of a batch that has a verdict by a verifier under an epoch, decided or not, in log order."""
+        return [
+            look
+            for batch in self._batches.values()
+            for look in batch.looks
+            if look.verdict is not None and (look.verdict.verifier, look.verdict.epoch) == (verifier, epoch)
+        ]
+
+    def false_draws(self, verifier: bytes, epoch: int, secret: bytes) -> list[BatchSubject]:
+        """Checks whose verdicts under an epoch name other games than its revealed secret draws."""
         wrong = []
-        for batch in self._batches.values():
-            verdict = batch.verdict
-            if verdict is not None and (verdict.verifier, verdict.epoch) == (verifier, epoch):
-                try:
-                    require_drawn(verdict, batch.draw(secret))
-                except LogFault:
-                    wrong.append(batch)
+        for look in self.judged(verifier, epoch):
+            try:
+                if look.verdict is not None:
+                    require_drawn(look.verdict, look.draw(secret))
+            except LogFault:
+                wrong.append(look)
         return wrong
 
     # ---- changes
@@ -149,10 +195,9 @@ class Batches:
         if not candidates:
             raise NotYet("No verifier takes batches now.")
         identity = self._identities.get(header.peer) or Identity(header.peer)
-        policy = self._roles.manifest.admission
-        q = q_ppm(identity.accepted, identity.first_passed(policy), policy)
+        q = identity.share_of_replay(self._roles.manifest.admission, index)
         digest = entry.envelope.digest
-        batch = BatchInfo(index, digest, header.games, header.semantics, candidates, q_ppm=q, header=header)
+        batch = BatchInfo(index, digest, header.games, header.semantics, candidates, header=header, q_ppm=q)
 
         def change() -> None:
             self._identities[header.peer] = identity
@@ -165,79 +210,201 @@ class Batches:
 
         return change
 
-    def change_verdict(self, batch: BatchInfo, verdict: Verdict, index: int) -> Change:
+    def assigned(self, batch: BatchInfo) -> None:
+        """A batch has its beacon: one in ten is for a second verifier too, if there is one."""
+        others = {key: epoch for key, epoch in batch.candidates.items() if key != batch.assigned}
+        if batch.beacon is not None and others and is_second_assigned(batch.beacon, batch.digest):
+            batch.second = self._recheck(batch, SECOND, batch.index, others, q_ppm=batch.q_ppm)
+
+    def order(
+        self,
+        batch: BatchInfo,
+        purpose: str,
+        index: int,
+        q_ppm: int = PPM,
+        chosen: tuple[int, ...] | None = None,
+        but: bytes = b"",
+    ) -> Recheck | None:
+        """Has a batch looked at again by the entry at `index`, by another verifier than `but`; None if there is none."""
+        candidates = {key: epoch for key, epoch in self._subjects.candidates(index).items() if key != but}
+        if not batch.games or (purpose == REPEAT and not candidates):
+            return None
+        recheck = self._recheck(batch, purpose, index, candidates, q_ppm, chosen)
+        batch.rechecks.append(recheck)
+        self._looking[recheck.key] = recheck
+        return recheck
+
+    def change_verdict(self, check: BatchSubject, verdict: Verdict, index: int) -> Change:
         """Checks what `Subjects.check_verdict` leaves to batches; raises LogFault."""
-        if not batch.is_open:
+        batch = batch_of(check)
+        if check.decision is not None or (batch.dropped and check.key not in self._looking):
             raise LogFault(f"The batch at entry {batch.index} needs no verdict any more.")
-        if batch.q_ppm == PPM:
-            require_drawn(verdict, tuple(range(batch.games)))
+        if check.chosen is not None:
+            require_drawn(verdict, check.chosen)
+        elif is_full(check):
+            require_drawn(verdict, tuple(range(check.games)))
+        if verdict.evidence not in ("", BLOB) and verdict.game >= check.games:
+            raise LogFault("The verdict's evidence is in a game that its subject does not have.")
 
         def change() -> None:
-            batch.verdict, batch.verdict_index = verdict, index
+            check.verdict, check.verdict_index = verdict, index
+            if check.is_accusing:
+                self._identities[check.header.peer].accusing.add(check)
+                self._convictions.accuse(check.header, verdict, index)
 
         return change
 
-    def decision(self, batch: BatchInfo, index: int) -> Decision | None:
-        """The decision that an entry at `index` may hold on a batch, or None while none is due."""
-        verdict = batch.verdict
-        if not batch.is_open:
+    def due(self, index: int) -> list[Due]:
+        """Every decision that an entry at `index` may hold, in log order of the headers, then of the orders."""
+        found = [self.due_of(batch, index) for batch in self._open.values()]
+        found += [self.due_of(recheck, index) for recheck in self._looking.values()]
+        return [due for due in found if due is not None]
+
+    def due_of(self, check: BatchInfo | Recheck, index: int) -> Due | None:
+        """The decision that an entry at `index` may hold on a batch or an order to look again; None while none is due."""
+        batch, timeout = batch_of(check), self._roles.manifest.admission.timeout_entries
+        if check.decision is not None or (check is batch and batch.dropped):
             return None
-        if verdict is None:
-            timeout = self._roles.manifest.admission.timeout_entries
-            if index > batch.index + timeout:
-                return Decision(batch.index, LOST, ZERO, batch.q_ppm, "")
-            return None
-        if not batch.is_complete:
-            return None
-        outcome = ACCEPTED if batch.is_accepted else REJECTED
-        return Decision(batch.index, outcome, verdict.verifier, batch.q_ppm, verdict.reason)
+        looks: list[BatchSubject] = [check]
+        second = batch.second if check is batch else None
+        if second is not None and (second.verdict is not None or index <= batch.index + 2 * timeout):
+            looks.append(second)
+
+        def decided(outcome: str, by: BatchSubject | None) -> Due:
+            verdict = None if by is None else by.verdict
+            key, reason = (ZERO, "") if verdict is None else (verdict.verifier, verdict.reason)
+            decision = Decision(batch.index, check.index, outcome, key, check.q_ppm, reason)
+            return Due(decision, batch, tuple(looks) if outcome == ACCEPTED else () if by is None else (by,))
+
+        for look in looks:
+            if look.is_complete and not look.is_accepted and self._is_shown(batch, look):
+                return decided(REJECTED, look)
+        if all(look.is_complete and look.is_accepted for look in looks):
+            return decided(ACCEPTED, check)
+        if check.verdict is None and index > check.index + timeout:
+            return decided(LOST, None)
+        return None
+
+    def _is_shown(self, batch: BatchInfo, look: BatchSubject) -> bool:
+        """Whether what a rejecting verdict says is in the blob for all to see, or shown by a logged proof."""
+        is_blob = look.verdict is not None and look.verdict.evidence == BLOB
+        return is_blob or self._convictions.is_shown(batch.index) or self._convictions.is_banned(batch.header.peer)
+
+    def _recheck(
+        self,
+        batch: BatchInfo,
+        purpose: str,
+        index: int,
+        candidates: dict[bytes, int],
+        q_ppm: int,
+        chosen: tuple[int, ...] | None = None,
+    ) -> Recheck:
+        recheck = Recheck(
+            index,
+            batch.digest,
+            batch.games,
+            batch.semantics,
+            candidates,
+            header=batch.header,
+            q_ppm=q_ppm,
+            chosen=chosen,
+            batch=batch,
+            purpose=purpose,
+        )
+        self._subjects.add(recheck)
+        return recheck
 
     def change_admission(self, entry: Entry, record: Admission, index: int) -> Change:
         """Checks the coordinator's decisions; raises LogFault."""
         self._roles.require_coordinator(entry, index)
-        indices = [decision.index for decision in record.decisions]
-        if not indices or len(set(indices)) != len(indices):
+        places = [(decision.index, decision.order) for decision in record.decisions]
+        if not places or len(set(places)) != len(places):
             raise LogFault("An admission decides on one batch or more, each once.")
-        for decision in record.decisions:
-            batch = self._batches.get(decision.index)
-            if batch is None:
-                raise LogFault(f"No batch is logged at entry {decision.index}.")
-            due = self.decision(batch, index)
+        checks = [self._find_check(decision) for decision in record.decisions]
+        for decision, check in zip(record.decisions, checks, strict=True):
+            due = self.due_of(check, index)
             if due is None:
                 raise LogFault(f"No decision is due on the batch at entry {decision.index}.")
-            if decision != due:
+            if decision != due.decision:
                 raise LogFault(f"The decision on the batch at entry {decision.index} is not what its verdict says.")
 
         def change() -> None:
-            for decision in record.decisions:
-                self._decide(self._batches[decision.index], decision, index)
+            for decision, check in zip(record.decisions, checks, strict=True):
+                self._decide(check, decision, index)
 
         return change
+
+    def _find_check(self, decision: Decision) -> BatchInfo | Recheck:
+        batch = self._batches.get(decision.index)
+        if batch is None:
+            raise LogFault(f"No batch is logged at entry {decision.index}.")
+        checks: list[BatchInfo | Recheck] = [batch, *batch.rechecks]
+        check = next((each for each in checks if each.index == decision.order), None)
+        if check is None:
+            raise LogFault(f"Entry {decision.order} does not order a check of the batch at entry {decision.index}.")
+        return check
 
     def ban(self, peer: bytes, index: int) -> None:
         """A ban of `peer` is logged at `index`."""
         identity = self._identities.get(peer)
         if identity is not None:
             self._expel(identity, index)
-            self._released = [batch for batch in self._released if batch.header.peer != peer]
-            self.released_rows = sum(batch.header.plies for batch in self._released)
+            self._looking = {key: each for key, each in self._looking.items() if each.header.peer != peer}
+            identity.tally = replace(identity.tally, credit_plies=0, credit_visits=0)
+            self._purge([batch for batch in self._released if batch.header.peer == peer])
 
-    def _decide(self, batch: BatchInfo, decision: Decision, index: int) -> None:
+    def release(self, identity: Identity, index: int) -> None:
+        """Releases what an entry at `index` lets go of an identity."""
+        for each in identity.release(self._roles.manifest.admission, index):
+            insort(self._released, each, key=lambda released: released.index)
+            self.released_rows += each.header.plies
+
+    def absolve(self, checks: Iterable[BatchSubject], index: int) -> None:
+        """What these checks accused somebody of fell away with the verdict of a verifier that is trusted no more."""
+        for check in checks:
+            identity = self._identities[check.header.peer]
+            if check in identity.accusing and not check.is_accusing:
+                identity.accusing.discard(check)
+                self._convictions.absolve(check.header)
+                self.release(identity, index)
+
+    def _decide(self, check: BatchInfo | Recheck, decision: Decision, index: int) -> None:
+        batch = batch_of(check)
         identity = self._identities[batch.header.peer]
-        if batch.dropped:  # by a decision before it in the same entry
+        if check is batch and batch.dropped:  # by a decision before it in the same entry
             return
-        batch.decision, batch.decided_at = decision, index
-        self._open.pop(batch.index, None)
-        if decision.outcome == ACCEPTED:
-            for each in identity.accept(batch, self._roles.manifest.admission, index):
-                insort(self._released, each, key=lambda released: released.index)
-                self.released_rows += each.header.plies
-            return
-        identity.refuse(batch)
-        if decision.outcome == REJECTED:
-            self._expel(identity, index)
+        check.decision, check.decided_at = decision, index
+        identity.accusing -= set(batch.looks if check is batch else [check])
+        if isinstance(check, Recheck):
+            self._looking.pop(check.key, None)
+            if decision.outcome != ACCEPTED and not (decision.outcome == LOST and check.purpose == REPEAT):
+                self._withdraw(batch, identity)
         else:
-            self._end_at_gap(batch, identity)
+            self._open.pop(batch.index, None)
+            if decision.outcome == ACCEPTED:
+                identity.accept(batch)
+            else:
+                identity.refuse(batch)
+            if decision.outcome == LOST:
+                self._end_at_gap(batch, identity)
+        if decision.outcome == REJECTED and not self._convictions.is_pardoned(batch.index):
+            self._expel(identity, index)
+        self.release(identity, index)
+
+    def _withdraw(self, batch: BatchInfo, identity: Identity) -> None:
+        """A batch that was accepted before turns out to be wrong, or is gone: it enters no window from here on."""
+        if batch.is_open:
+            identity.refuse(batch)
+            batch.dropped = True
+            self._open.pop(batch.index)
+        elif batch.is_accepted_batch and not batch.dropped:
+            identity.withdraw(batch)
+        self._purge([batch])
+
+    def _purge(self, batches: list[BatchInfo]) -> None:
+        gone = {batch.index for batch in batches}
+        self._released = [batch for batch in self._released if batch.index not in gone]
+        self.released_rows = sum(batch.header.plies for batch in self._released)
 
     def _end_at_gap(self, lost: BatchInfo, identity: Identity) -> None:
         series = self._series[lost.header.owner, lost.header.release]
@@ -248,14 +415,18 @@ class Batches:
         self._drop(identity, later)
 
     def _expel(self, identity: Identity, index: int) -> None:
+        """Nothing of an identity is released any more. What a verdict accuses it of is still decided."""
         if identity.out_at is None:
             identity.out_at = index
-        self._drop(identity, list(identity.held))
+        self._drop(identity, [batch for batch in identity.held if batch.decision is not None or not _is_accused(batch)])
 
     def _drop(self, identity: Identity, batches: list[BatchInfo]) -> None:
         identity.drop(batches)
         for batch in batches:
             self._open.pop(batch.index, None)
+            for recheck in batch.rechecks:
+                self._looking.pop(recheck.key, None)
+            identity.accusing -= set(batch.looks)
 
     def _check_author(self, entry: Entry, header: BatchHeader) -> None:
         if entry.signers != (header.peer,):
@@ -267,10 +438,14 @@ class Batches:
             raise NotYet("The header's peer is not registered.")
         if header.registration != info.index:
             raise LogFault(f"The peer is registered at entry {info.index}, not {header.registration}.")
-        if self._registry.is_banned(header.peer):
+        if self._convictions.is_banned(header.peer):
             raise LogFault("The header's peer is banned.")
+        if self._registry.has_lost_slot(header.peer):
+            raise LogFault("The header's peer has lost its probation slot: it sent no batch in time.")
         if self.is_out(header.peer):
             raise LogFault("The header's peer has a rejected batch.")
+        if self.is_suspended(header.peer):
+            raise NotYet("A verdict accuses the header's peer; the proof of it is being checked.")
 
     def _check_sizes(self, header: BatchHeader) -> None:
         manifest = self._roles.manifest
@@ -281,3 +456,15 @@ class Batches:
             raise LogFault("The batch is larger than the manifest's limits.")
         if header.plies < header.games or (header.games == 0 and header.plies):
             raise LogFault("The header's plies do not fit its games.")
+
+
+def _is_accused(batch: BatchInfo) -> bool:
+    return any(look.is_accusing for look in batch.looks)
+
+
+def batch_of(check: BatchSubject) -> BatchInfo:
+    """The batch that a check looks at."""
+    if isinstance(check, Recheck):
+        return check.batch
+    assert isinstance(check, BatchInfo)
+    return check

@@ -36,6 +36,11 @@ class Epochs:
         self._roles = roles
         self._epochs: dict[bytes, list[EpochInfo]] = {}
 
+    @property
+    def verifiers(self) -> tuple[bytes, ...]:
+        """Every verifier that ever committed to a secret."""
+        return tuple(self._epochs)
+
     def all(self, verifier: bytes) -> tuple[EpochInfo, ...]:
         """The verifier's epochs in order."""
         return tuple(self._epochs.get(verifier, ()))

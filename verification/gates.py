@@ -10,6 +10,7 @@ from protocol.root import COORDINATOR
 from protocol.verdict import Verdict
 from protocol.window import TrainRecord
 from verification.beacons import Beacons
+from verification.convictions import Convictions
 from verification.cycles import Cycles
 from verification.faults import LogFault, NotYet
 from verification.gate import Gate, GateDecision, cap_pairs, is_recount
@@ -27,6 +28,7 @@ class Gates:
         self,
         roles: Roles,
         registry: Registry,
+        convictions: Convictions,
         beacons: Beacons,
         releases: Releases,
         cycles: Cycles,
@@ -34,6 +36,7 @@ class Gates:
     ) -> None:
         self._roles = roles
         self._registry = registry
+        self._convictions = convictions
         self._beacons = beacons
         self._releases = releases
         self._cycles = cycles
@@ -55,7 +58,7 @@ class Gates:
     @property
     def results(self) -> tuple[GateResultInfo, ...]:
         """Every gate result of the log, those that did not count included."""
-        return tuple(each for each in self._subjects.by_index.values() if isinstance(each, GateResultInfo))
+        return tuple(each for each in self._subjects.all if isinstance(each, GateResultInfo))
 
     def by_candidate(self, index: int) -> GateState | None:
         """The gate of the candidate whose train record is logged at an index."""
@@ -73,12 +76,9 @@ class Gates:
     def awaiting_verdict(self, verifier: bytes, index: int) -> list[GateResultInfo]:
         """Results of the open gate that `verifier` may judge in an entry at `index`, in order of pairs."""
         gate = self.open
-        timeout = self._roles.manifest.admission.timeout_entries
         results = (slot.result for slot in gate.slots) if gate is not None else ()
         return [
-            result
-            for result in results
-            if result is not None and result.verdict is None and result.may_judge(verifier, index, timeout)
+            result for result in results if result is not None and self._subjects.may_judge(result, verifier, index)
         ]
 
     def assignments(self, player: bytes, index: int) -> list[tuple[int, GateAssignment]]:
@@ -182,7 +182,7 @@ class Gates:
             raise LogFault("The gate result is for another player's assignment.")
         if slot.result is not None:
             raise LogFault("These pairs have their result already.")
-        if self._registry.is_banned(record.player):
+        if self._convictions.is_banned(record.player):
             raise LogFault("The gate result's player is banned.")
         if len(record.pairs) != slot.assignment.pairs:
             raise LogFault(f"The assignment has {slot.assignment.pairs} pairs, the result {len(record.pairs)}.")
@@ -277,7 +277,7 @@ class Gates:
         role = self._roles.role_of(player, index)
         if role is not None:
             return role.role == COORDINATOR
-        known = self._registry.find(player) is not None and not self._registry.is_banned(player)
+        known = self._registry.find(player) is not None and not self._convictions.is_banned(player)
         return known and player not in gate.barred
 
     def _is_free(self, gate: GateState, slot: Slot, index: int) -> bool:

@@ -5,6 +5,7 @@ Spec: `docs/spec/proof.md`. The builder only gathers; a proof that does not hold
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypedDict
 
 from protocol.batch import Batch, game_path, ply_path
 from protocol.checkpoint import Checkpoint, SignedNote
@@ -12,6 +13,7 @@ from protocol.envelope import Envelope
 from protocol.errors import ProtocolError
 from protocol.proof import CONTRIBUTOR, PLY, RULES, SETUP, VERIFIER, FraudProof, LoggedEntry
 from protocol.release import FirstRelease
+from protocol.verdict import BLOB
 from verification.faults import LogFault, Rejected
 from verification.identities import BatchInfo
 from verification.state import LogState
@@ -38,6 +40,22 @@ def evidence_of(rejected: Rejected) -> Evidence | None:
     if rejected.label in KINDS:
         return Evidence(KINDS[rejected.label], rejected.game)
     return None if rejected.ply is None else Evidence(PLY, rejected.game, rejected.ply)
+
+
+class EvidenceFields(TypedDict):
+    """The fields of a verdict that say what shows a rejection."""
+
+    evidence: str
+    game: int
+    ply: int
+
+
+def evidence_fields(rejected: Rejected | None) -> EvidenceFields:
+    """What a verdict says of a rejection, or of none."""
+    evidence = None if rejected is None else evidence_of(rejected)
+    if evidence is None:
+        return {"evidence": "" if rejected is None else BLOB, "game": 0, "ply": 0}
+    return {"evidence": evidence.kind, "game": evidence.game, "ply": evidence.ply or 0}
 
 
 def build_proof(

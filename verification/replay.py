@@ -34,6 +34,10 @@ class Replayed:
     mismatch: Mismatch | None
 
 
+DOUBT = "replay"
+"""The label of a mismatch in which a search by itself gives what was recorded: the engine contradicts itself."""
+
+
 def collect(games: Sequence[int], dones: Sequence[Done]) -> Replayed:
     """What finished replays of the games with these numbers, in order, amount to."""
     digests: list[bytes] = []
@@ -75,13 +79,13 @@ def name_mismatch(job: Job, block: GameBlock, mismatch: Mismatch, kernel: Kernel
     """The named reason of a mismatch: the one edited field, or `search` when the whole search was another one."""
     game, ply = mismatch.game, mismatch.ply
     if ply is None:
-        return Rejected("replay", f"Game {game} does not have the header that its replay gives.", game)
+        return Rejected(DOUBT, f"Game {game} does not have the header that its replay gives.", game)
     fields = differences(block.record(ply), repeat_ply(job, block.moves, ply, kernel), block.header.size)
     if "trace" in fields and len(fields) > 1:
         text = f"Ply {ply} of game {game} was not searched with this release, config and seed."
         return Rejected("search", text, game, ply)
     if not fields:
-        return Rejected("replay", f"The engine and its own search differ at ply {ply} of game {game}.", game, ply)
+        return Rejected(DOUBT, f"The engine and its own search differ at ply {ply} of game {game}.", game, ply)
     return Rejected(
         fields[0], f"Ply {ply} of game {game} has another {' and '.join(fields)} than its replay.", game, ply
     )

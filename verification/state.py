@@ -16,26 +16,31 @@ from protocol.gate import GateAssignment, GateRecord, GateResult
 from protocol.header import BatchHeader
 from protocol.manifest import Manifest
 from protocol.merkle import Tree
-from protocol.proof import Ban
+from protocol.orders import Exit, Scrutiny, VoidEpoch
+from protocol.proof import VERIFIER, Ban, FraudProof, Pardon
 from protocol.receipt import Tick
 from protocol.registration import Registration
 from protocol.release import Release
 from protocol.root import Role, Root
+from protocol.slots import SlotList
 from protocol.types import ZERO
 from protocol.verdict import TraceOpening, Verdict
 from protocol.window import TrainRecord, WindowCommitment
-from verification.batches import Batches
+from verification.batches import Batches, Due
 from verification.beacons import Beacons
+from verification.convictions import Convictions
 from verification.cycles import Cycles, TrainingInfo, WindowInfo
 from verification.epochs import Epochs
 from verification.faults import LogFault
 from verification.gate_state import GateResultInfo
 from verification.gates import Gates
 from verification.identities import BatchInfo
+from verification.rechecks import Rechecks
 from verification.registry import RegistrationInfo, Registry
 from verification.releases import ReleaseInfo, Releases
 from verification.roles import Change, Roles
-from verification.subjects import Subjects
+from verification.slots import Slots
+from verification.subjects import BatchSubject, Subjects
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +62,16 @@ class LogState:
         self.epochs = Epochs(self.roles)
         self.beacons = Beacons(self.roles, self.epochs, self.tree)
         self.registry = Registry(self.roles, self.beacons, self.tree)
-        self.subjects = Subjects(self.roles, self.registry, self.epochs, self.beacons)
+        self.convictions = Convictions(self.roles, self.tree)
+        self.subjects = Subjects(self.roles, self.epochs, self.beacons)
         self.releases = Releases(self.roles)
-        self.batches = Batches(self.roles, self.registry, self.releases, self.subjects)
+        self.batches = Batches(self.roles, self.registry, self.convictions, self.releases, self.subjects)
+        self.rechecks = Rechecks(self.roles, self.epochs, self.beacons, self.convictions, self.subjects, self.batches)
+        self.slots = Slots(self.roles, self.beacons, self.registry, self.batches)
         self.cycles = Cycles(self.roles, self.beacons, self.batches, self.releases)
-        self.gates = Gates(self.roles, self.registry, self.beacons, self.releases, self.cycles, self.subjects)
+        self.gates = Gates(
+            self.roles, self.registry, self.convictions, self.beacons, self.releases, self.cycles, self.subjects
+        )
         self.faults: list[TrustFault] = []
 
     # ---- entries
@@ -75,6 +85,7 @@ class LogState:
         entry, change = self._judge(data)
         change()
         self.tree.append(data)
+        self.slots.settle(self.size)
         return entry
 
     # ---- questions
@@ -140,7 +151,7 @@ class LogState:
 
     def is_banned(self, key: bytes) -> bool:
         """Whether a ban of `key` is logged."""
-        return self.registry.is_banned(key)
+        return self.convictions.is_banned(key)
 
     def next_counter(self, owner: bytes, release: bytes) -> int:
         """The first counter that the log does not hold for (owner, release)."""
@@ -150,13 +161,13 @@ class LogState:
         """The batch whose header is logged at `index`."""
         return self.batches.find(index)
 
-    def batches_awaiting_verdict(self, verifier: bytes) -> list[BatchInfo]:
-        """Batches that `verifier` may judge in the next entry, in log order."""
+    def batches_awaiting_verdict(self, verifier: bytes) -> list[BatchSubject]:
+        """Batches, and orders to look at one again, that `verifier` may judge in the next entry."""
         return self.batches.awaiting_verdict(verifier, self.size)
 
-    def batches_awaiting_decision(self) -> list[BatchInfo]:
-        """Batches whose verdict is logged and opened, in log order."""
-        return self.batches.awaiting_decision()
+    def due_decisions(self) -> list[Due]:
+        """The decisions that the next entry may hold."""
+        return self.batches.due(self.size)
 
     def gate_results_awaiting_verdict(self, verifier: bytes) -> list[GateResultInfo]:
         """Gate results that `verifier` may judge in the next entry."""
@@ -260,17 +271,19 @@ class LogState:
             raise LogFault(f"The {record.NAME} is for another run.")
         match record:
             case Root():
-                return self.roles.change_root(entry, record, index)
+                return self._change_root(entry, record, index)
             case Manifest():
                 return self._change_manifest(entry, record, index)
             case Registration():
-                return self.registry.change_registration(entry, record, index)
+                return self._change_registration(entry, record, index)
+            case SlotList():
+                return self.slots.change_list(entry, record, index)
             case EpochHash():
                 return self.epochs.change_hash(entry, record, index)
             case EpochReveal():
                 return self._change_reveal(entry, record, index)
             case ShareSet():
-                return self._then(self.beacons.change_set(entry, record, index), self.subjects.assign)
+                return self._then(self.beacons.change_set(entry, record, index), self._covered)
             case BatchHeader():
                 return self.batches.change_header(entry, record, index)
             case Verdict():
@@ -298,8 +311,15 @@ class LogState:
                     raise LogFault("No candidate has passed its gate since the newest release.")
                 return self.releases.change_release(entry, record, due, index)
             case Ban():
-                change = self.registry.change_ban(entry, record, index)
-                return self._then(change, lambda: self.batches.ban(record.subject, index))
+                return self._change_ban(entry, record, index)
+            case Pardon():
+                return self.rechecks.change_pardon(entry, record, index)
+            case Exit():
+                return self.rechecks.change_exit(entry, record, index)
+            case VoidEpoch():
+                return self.rechecks.change_void(entry, record, index)
+            case Scrutiny():
+                return self.rechecks.change_scrutiny(entry, record, index)
             case Tick():
                 self.roles.require_coordinator(entry, index)
                 if record.log_size != index:
@@ -307,16 +327,54 @@ class LogState:
                 return lambda: None
         raise LogFault(f"The log cannot hold a {record.NAME} yet.")
 
+    def _change_root(self, entry: Entry, record: Root, index: int) -> Change:
+        """A root version; verdicts that it calls invalid from an earlier index on are judged anew."""
+        change = self.roles.change_root(entry, record, index)
+        before = self.roles.root if record.version > 1 else None
+
+        def doubt() -> None:
+            for role in record.verifiers:
+                known = None if before is None else before.find(role.key)
+                if known is not None and role.invalid_from < min(index, known.invalid_from):
+                    self.rechecks.doubt(role.key, role.invalid_from, index)
+
+        return self._then(change, doubt)
+
+    def _change_ban(self, entry: Entry, record: Ban, index: int) -> Change:
+        change = self.convictions.change_ban(entry, record, index)
+        is_verifier = FraudProof.parse(record.proof).accused == VERIFIER
+
+        def out() -> None:
+            if is_verifier:
+                self.rechecks.convict(record.subject, index)
+            else:
+                self.batches.ban(record.subject, index)
+
+        return self._then(change, out)
+
+    def _covered(self) -> None:
+        """A share set is logged: what it covers gets its verifiers, and reveals their repeats."""
+        for subject in self.subjects.assign():
+            if isinstance(subject, BatchInfo):
+                self.batches.assigned(subject)
+        self.rechecks.pick()
+
+    def _change_registration(self, entry: Entry, record: Registration, index: int) -> Change:
+        change = self.registry.change_registration(entry, record, index)
+        if record.invite:
+            return change
+        return self._then(change, self.slots.change_registration(entry, record, index))
+
     def _change_manifest(self, entry: Entry, record: Manifest, index: int) -> Change:
         change = self.roles.change_manifest(entry, record, index)
         if record.version > 1:
-            return change
+            return self._then(change, lambda: self.convictions.alarm.clear(index))
         return self._then(change, lambda: self.releases.begin(record, entry.envelope.digest, index))
 
     def _change_verdict(self, entry: Entry, record: Verdict, index: int) -> Change:
         self.roles.require_verifier(entry, record.verifier, index)
         subject = self.subjects.check_verdict(record, index)
-        if isinstance(subject, BatchInfo):
+        if isinstance(subject, BatchSubject):
             return self.batches.change_verdict(subject, record, index)
         if isinstance(subject, GateResultInfo):
             return self.gates.change_verdict(subject, record, index)
@@ -325,9 +383,9 @@ class LogState:
     def _change_opening(self, entry: Entry, record: TraceOpening, index: int) -> Change:
         self.roles.require_verifier(entry, record.verifier, index)
         subject = self.subjects.check_opening(record)
-        drew_all = isinstance(subject, BatchInfo) and subject.is_accepted and subject.drew_all
-        if drew_all and isinstance(subject, BatchInfo) and record.plies != subject.header.plies:
-            raise LogFault(f"All {subject.header.plies} plies were drawn, but {record.plies} traces are opened.")
+        plies = subject.header.plies if isinstance(subject, BatchSubject) else record.plies
+        if subject.is_accepted and subject.drew_all and record.plies != plies:
+            raise LogFault(f"All {plies} plies were drawn, but {record.plies} traces are opened.")
 
         def change() -> None:
             subject.opening = record
@@ -338,21 +396,29 @@ class LogState:
 
     def _change_reveal(self, entry: Entry, record: EpochReveal, index: int) -> Change:
         epoch = self.epochs.check_reveal(entry, record, index)
+        if self.rechecks.is_void(epoch):
+            raise LogFault(f"Epoch {record.epoch} is void; its reveal comes too late.")
         unjudged = self.batches.unjudged(record.verifier, record.epoch)
         if unjudged:
             raise LogFault(f"Epoch {record.epoch} still has to draw from the batch at entry {unjudged[0].index}.")
         name = record.verifier.hex()[:16]
+        wrong = self.batches.false_draws(record.verifier, record.epoch, record.secret)
         faults = [
             f"Verifier {name} gave a false beacon share for tree size {size}."
             for size in self.beacons.false_shares(epoch, record.secret)
         ] + [
-            f"Verifier {name} replayed other games of the batch at entry {batch.index} than its secret draws."
-            for batch in self.batches.false_draws(record.verifier, record.epoch, record.secret)
+            f"Verifier {name} replayed other games of the batch at entry {look.index} than its secret draws."
+            for look in wrong
         ]
 
         def change() -> None:
             epoch.secret, epoch.revealed_at = record.secret, index
-            self.faults += [TrustFault(record.verifier, index, reason) for reason in faults]
+            self.rechecks.revealed(epoch)
+            if faults:
+                self.faults += [TrustFault(record.verifier, index, reason) for reason in faults]
+                self.rechecks.doubt(
+                    record.verifier, min(look.verdict_index for look in wrong) if wrong else index, index
+                )
 
         return change
 

@@ -53,7 +53,7 @@ def sizes() -> Sizes:
         assert example.signer is not None
         return len(example.record.seal(example.signer).encode())
 
-    decision = Decision(2**24, ACCEPTED, VERIFIER.public, 50_000, "")
+    decision = Decision(2**24, 2**24, ACCEPTED, VERIFIER.public, 50_000, "")
     one, two = (len(Admission(ZERO, (decision,) * count).seal(COORDINATOR).encode()) for count in (1, 2))
     share = cast(Share, made["share"].record).seal(VERIFIER).encode()
     set_of = cast(ShareSet, made["share-set"].record)

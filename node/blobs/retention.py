@@ -45,10 +45,10 @@ def needed_blobs(state: LogState, store: Store, is_kept: Needed) -> Needed:
     if gate is not None:
         named |= {gate.train.network_blob, gate.base.network_blob}
         named |= {each.result.blob_digest for each in state.gates.results}
-    for batch in state.batches.open:
-        named.add(batch.header.blob_digest)
-        if batch.opening is not None:
-            named.add(batch.opening.blob_digest)
+    for check in state.batches.undecided():
+        named.add(check.header.blob_digest)
+        if check.opening is not None:
+            named.add(check.opening.blob_digest)
     waiting = b"\0".join(item.payload for item in store.waiting())
     return lambda digest: digest in named or digest in waiting or is_kept(digest)
 

@@ -26,6 +26,7 @@ from protocol.batch import batch_root, encode_batch, parse_batch
 from protocol.compress import compress
 from protocol.ed25519 import SecretKey
 from protocol.header import BatchHeader
+from verification.admission import total_visits
 from verification.releases import ReleaseInfo
 from verification.setup import selfplay_job
 
@@ -271,6 +272,7 @@ class Contributor:
             first_counter=first,
             games=len(blocks),
             plies=batch.plies,
+            visits=total_visits(batch, config),
             batch_root=batch_root(batch),
             blob_digest=member.blob_store.put(blob),
             blob_len=len(blob),

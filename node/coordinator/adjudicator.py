@@ -6,13 +6,14 @@ that the opened traces are those of the replayed games.
 
 from node.coordinator.log_writer import LogWriter
 from node.member import Member
-from protocol.admission import Admission, Decision
+from protocol.admission import ACCEPTED, Admission
 from protocol.batch import parse_batch
 from protocol.compress import decompress
 from protocol.ed25519 import SecretKey
 from protocol.errors import ProtocolError
+from verification.batches import Due
 from verification.faults import LogFault
-from verification.identities import BatchInfo
+from verification.subjects import BatchSubject
 from verification.traces import is_backed
 
 MOST_AT_ONCE = 256
@@ -29,13 +30,7 @@ class Adjudicator:
     def decide(self) -> int:
         """Logs every decision that is due; how many there were."""
         state = self._member.state
-        decisions: list[Decision] = []
-        for batch in (*state.batches_awaiting_decision(), *self._never_came())[:MOST_AT_ONCE]:
-            if batch.is_complete and not self._is_backed(batch):
-                continue
-            decision = state.batches.decision(batch, state.size)
-            if decision is not None:
-                decisions.append(decision)
+        decisions = [due.decision for due in state.due_decisions() if self._may_be_logged(due)][:MOST_AT_ONCE]
         if not decisions:
             return 0
         try:
@@ -44,31 +39,35 @@ class Adjudicator:
             self._member.events("fault", f"An admission was not logged: {fault.reason}")
             return 0
         for decision in decisions:
-            if decision.outcome != "accepted":
+            if decision.outcome != ACCEPTED:
                 text = (
                     f"Batch #{decision.index} {decision.outcome}: {decision.reason or 'its bytes did not come in time'}"
                 )
                 self._member.events(decision.outcome, text, index=decision.index)
         return len(decisions)
 
-    def _never_came(self) -> list[BatchInfo]:
-        """Batches without a verdict in time whose bytes are not here; those that only wait for a verifier go on waiting."""
-        state, blobs = self._member.state, self._member.blob_store
-        return [batch for batch in state.batches.overdue(state.size) if not blobs.has(batch.header.blob_digest)]
+    def _may_be_logged(self, due: Due) -> bool:
+        """Whether the traces behind a decision are backed; or, of a batch without a verdict in time, its bytes not here.
 
-    def _is_backed(self, batch: BatchInfo) -> bool:
+        Those that only wait for a verifier go on waiting.
+        """
+        if due.checks:
+            return all(self._is_backed(check) for check in due.checks)
+        return not self._member.blob_store.has(due.batch.header.blob_digest)
+
+    def _is_backed(self, check: BatchSubject) -> bool:
         """Whether the opened traces are those that the verdict's `work` binds and the batch records."""
-        verdict, opening = batch.verdict, batch.opening
+        verdict, opening = check.verdict, check.opening
         blobs = self._member.blob_store
         if verdict is None:
             return False
         if opening is None:
             return is_backed(verdict, b"")
-        data, blob = blobs.get(opening.blob_digest), blobs.get(batch.header.blob_digest)
+        data, blob = blobs.get(opening.blob_digest), blobs.get(check.header.blob_digest)
         if data is None or blob is None:
             return False
         try:
-            content = parse_batch(decompress(blob, batch.header.raw_len))
+            content = parse_batch(decompress(blob, check.header.raw_len))
         except ProtocolError:
             content = None
         return is_backed(verdict, data, content)

@@ -53,7 +53,7 @@ class Backlog:
 
     def _unjudged(self) -> list[int]:
         state = self._member.state
-        return [batch.index for batch in state.batches.open if batch.verdict is None] if state.size >= 2 else []
+        return [each.index for each in state.batches.undecided() if each.verdict is None] if state.size >= 2 else []
 
     def _unplayed(self) -> list[int]:
         return [slot.index for slot in self._slots() if slot.result is None]

@@ -27,19 +27,21 @@ from protocol.seeds import work
 from protocol.verdict import ACCEPT, REJECT, TraceOpening, Verdict
 from protocol.words import counted
 from verification.admission import check_batch, check_gate_result
+from verification.batches import batch_of
 from verification.faults import Rejected
 from verification.gate_state import GateResultInfo
-from verification.identities import BatchInfo
-from verification.replay import collect, name_mismatch
+from verification.proof_builder import EvidenceFields, evidence_fields
+from verification.replay import DOUBT, collect, name_mismatch
 from verification.setup import gate_series, selfplay_job
 from verification.state import LogState
+from verification.subjects import BatchSubject
 
 AT_ONCE = 4
 FETCH_WITHIN_S = 60
 AGAIN_S = 5.0
 MAX_REASON = 200
 
-Subject = BatchInfo | GateResultInfo
+Subject = BatchSubject | GateResultInfo
 
 
 @dataclass(slots=True)
@@ -49,6 +51,7 @@ class Finding:
     drawn: list[int] = field(default_factory=list)
     digests: list[bytes] = field(default_factory=list)
     reason: str = ""
+    evidence: EvidenceFields = field(default_factory=lambda: evidence_fields(None))
     proof: bytes = b""
 
 
@@ -79,7 +82,7 @@ class Verifier:
         member, unapproved_since = self._member, self._epochs.unapproved_since
         if unapproved_since is not None:
             return [queue_of(member, "approval", 1, NOT_APPROVED, unapproved_since), *self._mirror.queues]
-        due = {each.digest for each in self._waiting()} if member.state.size >= 2 else set()
+        due = {each.key for each in self._waiting()} if member.state.size >= 2 else set()
         due |= self._busy
         awaited = [what for digest, what in self._awaited.items() if digest in due]
         waiting_for, since_s = min(awaited, key=lambda what: what[1], default=(None, None))
@@ -114,7 +117,7 @@ class Verifier:
             while True:
                 waiting = self._waiting()
                 for subject in waiting[: max(0, AT_ONCE - len(self._busy))]:
-                    self._busy.add(subject.digest)
+                    self._busy.add(subject.key)
                     nursery.start_soon(self._judge, subject)
                 await self._member.change_within(1.0)
 
@@ -124,9 +127,9 @@ class Verifier:
         return [
             each
             for each in subjects
-            if each.digest not in self._busy
-            and self._logged.get(each.digest, -1) < state.size
-            and self._member.store.outbox_item(VERDICT, each.digest) is None
+            if each.key not in self._busy
+            and self._logged.get(each.key, -1) < state.size
+            and self._member.store.outbox_item(VERDICT, each.key) is None
         ]
 
     def _answered(self, kind: str, key: bytes, index: int | None) -> None:
@@ -142,7 +145,7 @@ class Verifier:
 
     def _is_idle(self) -> bool:
         """Whether nothing is being judged and no batch waits for a verdict, nor for the beacon that it needs first."""
-        return not self._busy and all(batch.verdict is not None for batch in self._member.state.batches.open)
+        return not self._busy and all(each.verdict is not None for each in self._member.state.batches.undecided())
 
     async def _judge(self, subject: Subject) -> None:
         try:
@@ -155,20 +158,20 @@ class Verifier:
             if finding is not None:
                 self._say(subject, finding)
         finally:
-            self._busy.discard(subject.digest)
+            self._busy.discard(subject.key)
             self._member.wake()
 
     def _await(self, subject: Subject, what: str) -> None:
         """Notes what a subject waits for, since it first waited."""
-        self._awaited[subject.digest] = what, self._awaited.get(subject.digest, (what, trio.current_time()))[1]
+        self._awaited[subject.key] = what, self._awaited.get(subject.key, (what, trio.current_time()))[1]
 
     async def _examine(self, subject: Subject) -> Finding | None:
-        """Fetches, checks and replays a subject; None when the engine was stopped in between."""
+        """Fetches, checks and replays a subject; None when the engine was stopped in between, or contradicts itself."""
         member = self._member
-        record = subject.header if isinstance(subject, BatchInfo) else subject.result
+        record = subject.header if isinstance(subject, BatchSubject) else subject.result
         self._await(subject, f"the blob of entry {subject.index}")
         blob = await member.blobs.fetch(record.blob_digest, member.reach.peers, record.blob_len, FETCH_WITHIN_S)
-        del self._awaited[subject.digest]
+        del self._awaited[subject.key]
         try:
             batch = await self._engine.compute(_check, member.state, subject, blob)
         except Rejected as rejected:
@@ -185,6 +188,10 @@ class Verifier:
             self.plies += done.plies
             if replayed.mismatch is not None:
                 named = await self._engine.compute(name_mismatch, job, batch.games[game], replayed.mismatch)
+                if named.label == DOUBT:
+                    await self._engine.verify_canaries()
+                    member.events("engine-doubt", f"{named.reason} Entry {subject.index} is judged once more.")
+                    return None
                 return await self._reject(subject, finding, blob, named)
         await self._engine.verify_canaries()
         return finding
@@ -192,9 +199,9 @@ class Verifier:
     async def _reject(self, subject: Subject, finding: Finding, blob: bytes, rejected: Rejected) -> Finding:
         """The finding that rejects, with a proof against the contributor where one game is to blame."""
         await self._engine.verify_canaries()
-        finding.reason = str(rejected)[:MAX_REASON]
-        if isinstance(subject, BatchInfo):
-            finding.proof = await accuse(self._member, subject, blob, rejected)
+        finding.reason, finding.evidence = str(rejected)[:MAX_REASON], evidence_fields(rejected)
+        if isinstance(subject, BatchSubject):
+            finding.proof = await accuse(self._member, batch_of(subject), blob, rejected)
         return finding
 
     def _drawn(self, subject: Subject) -> tuple[int, ...]:
@@ -218,7 +225,7 @@ class Verifier:
     def _say(self, subject: Subject, finding: Finding) -> None:
         """Keeps verdict and traces to be sent."""
         member = self._member
-        record = subject.header if isinstance(subject, BatchInfo) else subject.result
+        record = subject.header if isinstance(subject, BatchSubject) else subject.result
         verdict = Verdict(
             run=member.state.run,
             subject=subject.digest,
@@ -228,15 +235,18 @@ class Verifier:
             semantics=subject.semantics,
             drawn=tuple(finding.drawn),
             outcome=REJECT if finding.reason else ACCEPT,
+            **finding.evidence,
             reason=finding.reason,
             work=work(record.run, self._secret.public, subject.digest, finding.digests),
         )
         traces = member.blob_store.put(b"".join(finding.digests))
-        opening = TraceOpening(record.run, self._secret.public, subject.digest, traces, len(finding.digests))
+        opening = TraceOpening(
+            record.run, self._secret.public, subject.digest, subject.index, traces, len(finding.digests)
+        )
         with member.store.transaction():
-            self.outbox.put(VERDICT, subject.digest, verdict.seal(self._secret), finding.proof)
+            self.outbox.put(VERDICT, subject.key, verdict.seal(self._secret), finding.proof)
             if finding.drawn:
-                self.outbox.put(OPENING, subject.digest, opening.seal(self._secret))
+                self.outbox.put(OPENING, subject.key, opening.seal(self._secret))
         self.verdicts += 1
         member.events(
             "verdict",
@@ -249,6 +259,6 @@ class Verifier:
 
 
 def _check(state: LogState, subject: Subject, blob: bytes) -> Batch:
-    if isinstance(subject, BatchInfo):
+    if isinstance(subject, BatchSubject):
         return check_batch(state, subject, blob)
     return check_gate_result(state, subject, blob)

@@ -34,6 +34,9 @@ def verdict(world: World, batch: BatchInfo, **changes: object) -> Verdict:
         semantics=batch.semantics,
         drawn=tuple(range(batch.games)),
         outcome=ACCEPT,
+        evidence="",
+        game=0,
+        ply=0,
         reason="",
         work=digest_of("work"),
     )
@@ -121,7 +124,7 @@ def test_verdicts_that_do_not_fit(world: World) -> None:
     assert "semantics" in refused(world, verdict(world, batch, semantics="other"), verifier)
     assert "does not have" in refused(world, verdict(world, batch, drawn=(0, 1, 2)), verifier)
     assert "drawn games" in refused(world, verdict(world, batch, drawn=(0,)), verifier)
-    false = verdict(world, batch, drawn=(1,), outcome=REJECT, reason="visits")
+    false = verdict(world, batch, drawn=(1,), outcome=REJECT, evidence="ply", game=1, ply=3, reason="visits")
     assert "drawn games" in refused(world, false, verifier)
     world.log(verdict(world, batch), verifier)
     assert "its verdict already" in refused(world, verdict(world, batch), verifier)
@@ -141,7 +144,7 @@ def test_openings_that_do_not_fit(world: World) -> None:
     ada, verifier = world.peers["ada"], world.verifiers[0]
     batch = world.play(ada)
     plies = batch.header.plies
-    opening = TraceOpening(world.run, verifier.public, batch.digest, digest_of("blob"), plies)
+    opening = TraceOpening(world.run, verifier.public, batch.digest, batch.index, digest_of("blob"), plies)
     assert "no verdict" in refused(world, opening, verifier)
     world.log(verdict(world, batch), verifier)
     assert "plies were drawn" in refused(world, replace(opening, plies=plies - 1), verifier)
@@ -170,15 +173,15 @@ def test_decisions_are_the_verdicts(world: World) -> None:
     batch = world.play(ada)
 
     def admission(**changes: object) -> Admission:
-        made = Decision(batch.index, ACCEPTED, verifier.public, PPM, "")
+        made = Decision(batch.index, batch.index, ACCEPTED, verifier.public, PPM, "")
         return Admission(world.run, (replace(made, **changes),))  # type: ignore[arg-type]
 
     assert "No decision is due" in refused(world, admission(), world.coordinator)
     world.log(verdict(world, batch), verifier)
     assert "No decision is due" in refused(world, admission(), world.coordinator)
-    opening = TraceOpening(world.run, verifier.public, batch.digest, digest_of("b"), batch.header.plies)
+    opening = TraceOpening(world.run, verifier.public, batch.digest, batch.index, digest_of("b"), batch.header.plies)
     world.log(opening, verifier)
-    assert world.state.batches_awaiting_decision() == [batch]
+    assert [due.batch for due in world.state.due_decisions()] == [batch]
     for change in ({"outcome": "rejected"}, {"q_ppm": 5}, {"verifier": ada.public}, {"reason": "x"}, {"outcome": LOST}):
         assert "not what its verdict says" in refused(world, admission(**change), world.coordinator)
     assert "No batch is logged" in refused(world, admission(index=0), world.coordinator)
@@ -240,10 +243,10 @@ def test_nothing_of_a_rejected_identity_is_released_any_more() -> None:
     assert batches[1].dropped
     assert batches[3].dropped
     assert batches[0].released_at is not None
-    assert world.state.batches.released == (batches[0],)
+    assert world.state.batches.released == ()  # the ban purges what was released before
     assert waiting not in world.state.batches_awaiting_verdict(world.verifiers[0].public)
     header = world.header(ada, world.games(ada, 2))
-    assert "rejected batch" in refused(world, header, ada)
+    assert "is banned" in refused(world, header, ada)
     tally = world.state.batches.tally(ada.public)
     assert (tally.games, tally.verified, tally.pending, tally.rejected) == (10, 4, 0, 6)
     accept(world, world.play(bob))
@@ -258,12 +261,11 @@ def test_a_batch_that_never_came_is_lost_and_ends_its_series() -> None:
     first = world.play(ada)
     accept(world, first)
     lost, later = world.play(ada), world.play(ada)
-    decision = Decision(lost.index, LOST, ZERO, lost.q_ppm, "")
+    decision = Decision(lost.index, lost.index, LOST, ZERO, lost.q_ppm, "")
     assert "No decision is due" in refused(world, Admission(world.run, (decision,)), world.coordinator)
     accept(world, later)
     world.ticks(25)
-    assert world.state.batches.overdue(world.state.size) == [lost]
-    assert world.state.batches.decision(lost, world.state.size) == decision
+    assert [due.decision for due in world.state.due_decisions()] == [decision]
     world.log(Admission(world.run, (decision,)), world.coordinator)
     assert first.released_at is not None
     assert later.dropped is (later.released_at is None)
@@ -278,9 +280,9 @@ def test_a_lost_first_batch_does_not_block_an_identity_for_ever() -> None:
     ada = world.register("ada")
     lost = world.play(ada)
     world.ticks(25)
-    decision = world.state.batches.decision(lost, world.state.size)
-    assert decision is not None
-    world.log(Admission(world.run, (decision,)), world.coordinator)
+    due = world.state.batches.due_of(lost, world.state.size)
+    assert due is not None
+    world.log(Admission(world.run, (due.decision,)), world.coordinator)
     bob = world.register("bob")
     for _ in range(5):
         world.batch(bob)

@@ -175,7 +175,7 @@ def ask_everything(state: LogState, keys: dict[bytes, SecretKey]) -> None:
     state.due_window()
     state.due_gate_record()
     state.due_release("0.1.0")
-    state.batches_awaiting_decision()
+    state.due_decisions()
     for key in keys:
         state.batches_awaiting_verdict(key)
         state.gate_results_awaiting_verdict(key)

@@ -95,7 +95,19 @@ def test_a_verifier_that_accepts_a_wrong_drawn_game_is_convicted(world: World) -
     batch = world.play(world.peers["ada"], edit=edits.of_game(1, edits.value(6)))
     verifier = world.verifiers[0]
     verdict = Verdict(
-        world.run, batch.digest, batch.index, 0, verifier.public, batch.semantics, (0, 1), ACCEPT, "", bytes(32)
+        run=world.run,
+        subject=batch.digest,
+        index=batch.index,
+        epoch=0,
+        verifier=verifier.public,
+        semantics=batch.semantics,
+        drawn=(0, 1),
+        outcome=ACCEPT,
+        evidence="",
+        game=0,
+        ply=0,
+        reason="",
+        work=bytes(32),
     )
     world.log(verdict, verifier)
     ply = content_of(world, batch).games[1].plies[6]

@@ -41,7 +41,7 @@ def snapshot(state: LogState) -> tuple[object, ...]:
         state.manifest_digest,
         state.releases.all,
         tuple((peer, state.registration(peer), state.join_nonce(peer)) for peer in state.registry.peers),
-        state.registry.banned,
+        state.convictions.banned,
         tuple(
             (
                 b.index,
@@ -245,14 +245,6 @@ def test_registration_needs_an_unused_invite_of_the_coordinator(world: World) ->
     world.log(registration(world, eve, good), eve)
     assert world.state.registration(eve.public) is not None
     assert "registered already" in refused(world, registration(world, eve, world.invite("eve 2")), eve)
-
-
-def test_stamps_are_not_available_yet() -> None:
-    manifest = small_manifest()
-    world = World(replace(manifest, admission=replace(manifest.admission, registration="stamp")))
-    eve = world.key("eve")
-    assert "not available yet" in refused(world, registration(world, eve, b""), eve)
-    world.register("ada")
 
 
 def test_keys_with_a_role_do_not_register(world: World) -> None:

@@ -17,7 +17,7 @@ from protocol.admission import Admission
 from protocol.batch import Batch, batch_root, encode_batch, parse_batch
 from protocol.blob import blob_digest
 from protocol.checkpoint import Checkpoint
-from protocol.compress import compress
+from protocol.compress import compress, decompress
 from protocol.ed25519 import SecretKey
 from protocol.envelope import Envelope
 from protocol.epoch import EpochHash, EpochReveal, Share, ShareSet
@@ -28,6 +28,7 @@ from protocol.layout import CHECKPOINT, MANIFEST, ROOT, blob_path, release_path
 from protocol.manifest import (
     Manifest,
 )
+from protocol.proof import PLY, Ban
 from protocol.receipt import Tick
 from protocol.record import Record
 from protocol.registration import Invite, Registration
@@ -38,14 +39,17 @@ from protocol.types import ZERO
 from protocol.verdict import ACCEPT, REJECT, TraceOpening, Verdict
 from protocol.window import StatePoint, TrainRecord
 from tests.verification.manifests import digest_of, small_manifest
-from verification.admission import check_batch, check_gate_result
+from verification.admission import check_batch, check_gate_result, total_visits
+from verification.batches import batch_of
 from verification.faults import Rejected
 from verification.gate_state import GateResultInfo
 from verification.identities import BatchInfo
+from verification.proof_builder import Evidence, build_proof, evidence_fields
 from verification.releases import ReleaseInfo, first_network
 from verification.replay import Replayed, collect, name_mismatch
 from verification.setup import gate_jobs, selfplay_job
 from verification.state import LogState
+from verification.subjects import BatchSubject
 from verification.witness import witness_name
 
 Edit = Callable[[list[bytes]], list[bytes]]
@@ -218,6 +222,7 @@ class World:
             first_counter=self.state.next_counter(peer.public, release.id),
             games=len(batch.games),
             plies=batch.plies,
+            visits=total_visits(batch, self.state.release_manifest(release).selfplay),
             batch_root=batch_root(batch),
             blob_digest=self.put(blob),
             blob_len=len(blob),
@@ -259,7 +264,7 @@ class World:
         """The verifier's key with this public key."""
         return next(key for key in self.verifiers if key.public == public)
 
-    def examine(self, batch: BatchInfo) -> tuple[Batch | None, Replayed, Rejected | None]:
+    def examine(self, batch: BatchSubject) -> tuple[Batch | None, Replayed, Rejected | None]:
         """What the assigned verifier finds: the games, what was replayed, and why it rejects."""
         release = self.state.release_by_id(batch.header.release)
         assert release is not None
@@ -271,7 +276,7 @@ class World:
         drawn = batch.draw(self.secret(verifier, batch.candidates[verifier.public]))
         player = self.player(release)
         jobs = [
-            selfplay_job(self.state, release, batch.header.peer, block.header.counter, player)
+            selfplay_job(self.state, release, batch.header.owner, block.header.counter, player)
             for block in content.games
         ]
         with Pool(1, self.verifier_kernel) as pool:
@@ -281,13 +286,15 @@ class World:
         game = found.mismatch.game
         return content, found, name_mismatch(jobs[game], content.games[game], found.mismatch)
 
-    def judge(self, batch: BatchInfo) -> Rejected | None:
-        """Logs the assigned verifier's verdict and, if it replayed anything, its opening."""
+    def judge(self, batch: BatchSubject) -> Rejected | None:
+        """Logs the assigned verifier's verdict and, if it replayed anything, its opening; a second verifier's too."""
         _, found, rejected = self.examine(batch)
         self.say(batch, found, rejected)
+        if isinstance(batch, BatchInfo) and batch.second is not None:
+            self.judge(batch.second)
         return rejected
 
-    def say(self, subject: BatchInfo | GateResultInfo, found: Replayed, rejected: Rejected | None) -> None:
+    def say(self, subject: BatchSubject | GateResultInfo, found: Replayed, rejected: Rejected | None) -> None:
         """Logs a verdict and its opening."""
         verifier = self.verifier_key(subject.assigned)
         verdict = Verdict(
@@ -299,20 +306,37 @@ class World:
             semantics=SEMANTICS,
             drawn=found.games,
             outcome=ACCEPT if rejected is None else REJECT,
+            **evidence_fields(rejected),
             reason="" if rejected is None else str(rejected)[:200],
             work=seeds.work(self.run, verifier.public, subject.digest, found.digests),
         )
         self.log(verdict, verifier)
         if found.games:
             blob = self.put(b"".join(found.digests))
-            self.log(TraceOpening(self.run, verifier.public, subject.digest, blob, len(found.digests)), verifier)
+            opening = TraceOpening(self.run, verifier.public, subject.digest, subject.index, blob, len(found.digests))
+            self.log(opening, verifier)
 
     # ---- the coordinator
 
+    def convict(self) -> None:
+        """Logs a ban for every contributor whom a verdict accuses, with the proof that it points to."""
+        for check in self.state.batches.accusing():
+            if not self.state.is_banned(check.header.peer):
+                proof = self.accusation(check)
+                self.log(Ban(self.run, check.header.peer, proof), self.coordinator)
+
+    def accusation(self, check: BatchSubject) -> bytes:
+        """The proof that a verdict's evidence points to."""
+        verdict, batch = check.verdict, batch_of(check)
+        assert verdict is not None
+        content = parse_batch(decompress(self.blobs[check.header.blob_digest], check.header.raw_len))
+        evidence = Evidence(verdict.evidence, verdict.game, verdict.ply if verdict.evidence == PLY else None)
+        return build_proof(self.state, self.entry, self.note(), batch, content, evidence)
+
     def admit(self) -> int | None:
-        """Logs every decision that is due."""
-        decisions = [self.state.batches.decision(b, self.state.size) for b in self.state.batches_awaiting_decision()]
-        due = tuple(decision for decision in decisions if decision is not None)
+        """Logs the bans and then every decision that is due."""
+        self.convict()
+        due = tuple(each.decision for each in self.state.due_decisions() if each.checks)
         return self.log(Admission(self.run, due), self.coordinator) if due else None
 
     def batch(self, peer: SecretKey, **how: object) -> BatchInfo:

@@ -1,0 +1,130 @@
+"""What is proved against whom: bans of contributors and verifiers, and wrong plies that are forgiven.
+
+Spec: `docs/spec/proof.md`. The state sees that a proof rests on logged words of whom it is against; that they are wrong is
+for `verification.proof`, which needs the network's file: the coordinator asks it before a ban, an audit of every ban.
+"""
+
+from protocol.entries import Entry
+from protocol.envelope import Envelope
+from protocol.errors import ProtocolError
+from protocol.header import BatchHeader
+from protocol.merkle import Tree, leaf_hash
+from protocol.proof import CONTRIBUTOR, PLY, Ban, FraudProof, LoggedEntry, Pardon
+from protocol.record import Record
+from protocol.verdict import Verdict
+from verification.alarm import Alarm
+from verification.faults import LogFault
+from verification.roles import Change, Roles
+
+
+class Convictions:
+    """All bans and pardons of the log."""
+
+    def __init__(self, roles: Roles, tree: Tree) -> None:
+        self._roles = roles
+        self._tree = tree
+        self.alarm = Alarm(roles)
+        self._banned: dict[bytes, int] = {}
+        self._shown: dict[int, int] = {}  # header index -> entry that shows that the batch is wrong
+        self._pardoned: dict[int, int] = {}
+
+    @property
+    def banned(self) -> tuple[bytes, ...]:
+        """Banned keys in log order."""
+        return tuple(self._banned)
+
+    @property
+    def pardons(self) -> tuple[int, ...]:
+        """The log indices of all pardons."""
+        return tuple(self._pardoned.values())
+
+    def is_banned(self, key: bytes) -> bool:
+        """Whether a ban of `key` is logged."""
+        return key in self._banned
+
+    def banned_at(self, key: bytes) -> int:
+        """The log index of the ban of `key`; KeyError without one."""
+        return self._banned[key]
+
+    def is_shown(self, header_index: int) -> bool:
+        """Whether a ban, a pardon or a reveal shows that the batch logged there is wrong."""
+        return header_index in self._shown
+
+    def is_pardoned(self, header_index: int) -> bool:
+        """Whether the batch logged there is wrong, and its contributor is not to blame."""
+        return header_index in self._pardoned
+
+    def accuse(self, header: BatchHeader, verdict: Verdict, index: int) -> None:
+        """A verdict at `index` accuses a batch's signer."""
+        if verdict.evidence == PLY:
+            self.alarm.add(header, index)
+
+    def absolve(self, header: BatchHeader) -> None:
+        """The verdict fell away."""
+        self.alarm.remove(header.peer)
+
+    def show(self, header_index: int, index: int) -> None:
+        """The entry at `index` shows that the batch logged at `header_index` is wrong."""
+        self._shown.setdefault(header_index, index)
+
+    def forgive(self, header_index: int, index: int) -> None:
+        """The entry at `index` shows that a batch is wrong, and that its contributor is not to blame."""
+        self.show(header_index, index)
+        self._pardoned.setdefault(header_index, index)
+
+    def change_ban(self, entry: Entry, record: Ban, index: int) -> Change:
+        """Checks who is banned and that the proof names a logged signature of theirs; raises LogFault."""
+        self._roles.require_coordinator(entry, index)
+        if record.subject in self._banned:
+            raise LogFault("This key is banned already.")
+        proof = self._parse(record)
+        is_contributor = proof.accused == CONTRIBUTOR
+        if is_contributor and self.is_pardoned(proof.header.index):
+            raise LogFault("What the ban's proof shows is pardoned.")
+        paused = self.alarm.reason(index)
+        if is_contributor and proof.kind == PLY and paused is not None:
+            raise LogFault(paused)
+
+        def change() -> None:
+            self._banned[record.subject] = index
+            if is_contributor:
+                self.show(proof.header.index, index)
+
+        return change
+
+    def check_pardon(self, entry: Entry, record: Pardon, index: int) -> int:
+        """The header's index of a pardon that rests on a proof of one wrong ply; raises LogFault."""
+        self._roles.require_coordinator(entry, index)
+        proof = self._parse(record)
+        if proof.accused != CONTRIBUTOR or proof.kind != PLY:
+            raise LogFault("Only a wrong ply of a contributor is pardoned.")
+        if record.subject in self._banned or self.is_shown(proof.header.index):
+            raise LogFault("What the pardon is for is decided already.")
+        return proof.header.index
+
+    def _parse(self, record: Ban | Pardon) -> FraudProof:
+        """The proof in a record, if it rests on logged words of the record's subject; raises LogFault."""
+        name = record.NAME
+        try:
+            proof = FraudProof.parse(record.proof)
+        except ProtocolError as error:
+            raise LogFault(f"The {name}'s proof is wrong: {error}") from error
+        if proof.run != record.run:
+            raise LogFault(f"The {name}'s proof is of another run.")
+        if proof.accused == CONTRIBUTOR:
+            header = self._logged(proof.header, BatchHeader, name)
+            guilty = header.peer if isinstance(header, BatchHeader) else b""
+        else:
+            verdict = self._logged(proof.verdict[0], Verdict, name) if proof.verdict else None
+            guilty = verdict.verifier if isinstance(verdict, Verdict) else b""
+        if guilty != record.subject:
+            raise LogFault(f"The {name}'s proof is against somebody else.")
+        return proof
+
+    def _logged(self, item: LoggedEntry, cls: type[Record], name: str) -> Record:
+        if item.index >= self._tree.size or self._tree.node(0, item.index) != leaf_hash(item.entry):
+            raise LogFault(f"The {name}'s proof rests on an entry that is not in this log.")
+        try:
+            return cls.open(Envelope.parse(item.entry))
+        except ProtocolError as error:
+            raise LogFault(f"The {name}'s proof is wrong: {error}") from error
