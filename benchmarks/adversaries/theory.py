@@ -207,6 +207,14 @@ def patient_tries(plies: float, w: int, batch_plies: float) -> float:
     return plies / ((w + 1) * batch_plies)
 
 
+def findings_a_pardon(q: float, w: int, batch_plies: float, pardon_plies: int) -> float:
+    """How often the densest patient cheat is found for each pardon that it earns; below 1 draws do not end it.
+
+    Of the tries that fit into `pardon_plies` accepted plies the share q is found, and that many plies earn one pardon.
+    """
+    return q * patient_tries(pardon_plies, w, batch_plies)
+
+
 def poison_probation() -> float:
     """Wrong games released by identities on probation: none.
 
@@ -363,10 +371,17 @@ def stamp_cpu_s(difficulty: int, try_s: float = 0.041) -> float:
 def slots_won(flood: int, honest: int, slots: int) -> float:
     """Slots that a flood of f keys beside h others wins of one list: slots f / (f + h), or f if there is room for all.
 
-    Its stamps are paid in advance, one each; losers wait on. So a slot costs at least a stamp, and more keys win a
-    larger share of the slots, never more slots.
+    The beacon ranks the list, so more keys win a larger share of the slots, never more slots.
     """
     return float(flood) if flood + honest <= slots else slots * flood / (flood + honest)
+
+
+def slot_cpu_s(difficulty: int, flood: int, honest: int, slots: int, try_s: float = 0.041) -> float:
+    """Processor seconds that a flood pays for each slot it wins, if losers need a new stamp for the next list.
+
+    A stamp is for a tree of at most `timeout_entries` ago, so it cannot be hoarded; f of them win `slots_won`.
+    """
+    return stamp_cpu_s(difficulty, try_s) * flood / slots_won(flood, honest, slots)
 
 
 def lists_waited(flood: int, honest: int, slots: int) -> float:

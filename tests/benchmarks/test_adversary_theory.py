@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf, isclose
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -310,6 +311,8 @@ def test_a_flood(dice: Generator) -> None:
     waited = dice.geometric(32 / 256, RUNS)
     assert agrees(float(waited.mean()), tries(1 / theory.lists_waited(255, 1, 32)), RUNS)
     assert 10 < theory.stamp_cpu_s(8) < 11
+    assert isclose(theory.slot_cpu_s(8, 200, 56, 32), 8 * theory.stamp_cpu_s(8))
+    assert theory.slot_cpu_s(8, 5, 3, 32) == theory.stamp_cpu_s(8)
     stamps = dice.geometric(2.0**-8, RUNS)
     assert agrees(float(stamps.mean()), tries(1 / (theory.stamp_cpu_s(8) / theory.stamp_cpu_s(0))), RUNS)
 
@@ -329,3 +332,49 @@ def test_what_a_newcomer_costs() -> None:
     expected = 10 + sum(10 / n for n in range(10, 200)) - 200 * Q
     assert isclose(theory.probation_extra(10, Q), expected)
     assert 30 < expected < 31
+
+
+# ---- the page
+
+
+def test_the_page_says_what_the_formulas_give() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+    continuous, exits = theory.poison_continuous, theory.worst_exit
+    patient = theory.poison_patient(Q, 100, 101, 32)
+    decaying = [theory.poison_decaying(10, Q, 100, n) for n in (10, 50, 100, 200)]
+    selection = [theory.selection_effect(p) for p in (0.5, 0.9)]
+    policy = load_manifest(None).admission
+    said = [
+        f"| {continuous(Q, 100):.2f}; {continuous(Q, 50):.2f} at W = 50 |",
+        f"| {continuous(Q, 100, second=0.1):.2f}; {continuous(Q, 50, second=0.1):.2f} at W = 50 |",
+        "| N = 10: {:.2f}; 50: {:.2f}; 100: {:.2f}; 200: {:.2f} |".format(*decaying),
+        f"| {theory.poison_patient(Q, 100, 2, 32).games:.2f} |",
+        f"| {theory.poison_patient(Q, 100, 5, 32).games:.2f} |",
+        f"| {patient.games:.2f}; with second verifiers {theory.poison_patient(Q, 100, 101, 32, second=0.1).games:.2f} |",
+        f"| {theory.poison_bursts(Q, 100, 10, 32).games:.2f} |",
+        "| {1:.2f} at k = {0}, exits drawn at x = 20 % |".format(*exits(Q, 0.2, 100)),
+        f"after {patient.batches:,.0f} batches on average: 19 of {patient.batches * 32:,.0f} games, ",
+        f"one in {1 / patient.share:,.0f} of its own",
+        f"one in {1 / theory.poison_bursts(Q, 100, 10, 32).share:,.0f},",
+        f"With exits drawn at 90 % it is {exits(Q, 0.9, 100)[1]:.2f}",
+        f"= {theory.poison_repeated(Q, 0.01):.2f}\n",
+        "at most {1:.2f}, at j = {0}; ".format(*theory.worst_present(Q, 0.01)),
+        f"{theory.worst_present(Q)[1]:.2f} without repeats",
+        f"c = 10: {theory.best_of(10):.2f} standard deviations; 1,000: {theory.best_of(1000):.2f}",
+        f"p = 1/2: {selection[0]:.2f} standard deviations of a batch",
+        f"p = 1/2: {theory.tail_series(0.5, 0.1, selection[0]):.0f}; ",
+        f"p = 9/10: {theory.tail_series(0.9, 0.1, selection[1]):,.0f}",
+        *(
+            f"| {v}, 1 | {theory.seen_by_honest(v, 1):.2f} | {theory.passes_with_friends(1, 32, v, 1):.2f} | "
+            f"{theory.poison_with_friends(1, 32, v, 1):.1f} | {theory.poison_with_friends(Q, 1, v, 1):.1f} |"
+            for v in (3, 5, 10)
+        ),
+        f"{100 * theory.friend_convicted(0.01, 32):.1f} % for a batch of 32",
+        f"{theory.stamp_cpu_s(8):.1f} processor seconds at 8 bits",
+        f"slots K n = {theory.probation_games(policy):,} games",
+        f"costs {theory.probation_extra(10, Q):.0f} batches of replays",
+        f"| {100 * theory.verification_overhead(policy).total:.1f} % |",
+        f"of these tries only {theory.findings_a_pardon(Q, 100, 32 * 60, 10**6):.2f} are found",
+        f"No more than {int(theory.patient_tries(10**6, 100, 32 * 60)) + 1} tries",
+    ]
+    assert [words for words in said if words not in page] == []
