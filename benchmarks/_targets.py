@@ -76,6 +76,16 @@ def largest(title: str, column: str) -> Find:
     return find
 
 
+def total(title: str, column: str) -> Find:
+    """Finds the sum of a column over all tables of the title."""
+
+    def find(tables: Tables) -> float | None:
+        found = [row[column] for name, rows in tables.items() if name.startswith(title) for row in rows]
+        return sum(found) if found else None
+
+    return find
+
+
 def engines_beside(title: str) -> Callable[[Tables], str]:
     """The peers of a table of `benchmarks.net`: the rows of engines that have no peak of ours."""
 
@@ -164,4 +174,19 @@ TARGETS = (
     Target("% of a core, an idle node", "idle", 1, largest("rows", "% of a core"), at_most=True),
     Target("MB, an idle node", "idle", 120, largest("rows", "MB at most"), at_most=True),
     Target("ms to replay a move, scalar", "replay", 5000, cell("replay", "ms first", kernel="scalar"), at_most=True),
+    Target(
+        "false convictions among honest plies replayed by another kernel",
+        *("convictions", 0, total("honest plies", "false convictions")),
+        at_most=True,
+    ),
+    Target(
+        "s to check a fraud proof, b6c96 on 9x9, 100 visits",
+        *("proof", 1, largest("check of a fraud proof", "seconds_best")),
+        at_most=True,
+    ),
+    Target(
+        "s to check a fraud proof, scalar",
+        *("proof", 5, largest("check of a fraud proof", "seconds_scalar")),
+        at_most=True,
+    ),
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks._run import Summary, rounds, show, show_all, table_text
-from benchmarks._targets import TARGETS, Tables, Target, cell, engines_beside, largest
+from benchmarks._targets import TARGETS, Tables, Target, cell, engines_beside, largest, total
 from benchmarks.all import NAMES, replace_between, short_table
 
 
@@ -72,6 +72,12 @@ def test_what_cannot_be_measured_is_no_miss() -> None:
 def test_targets_are_of_benchmarks_that_are_there() -> None:
     assert {target.benchmark for target in TARGETS} <= set(NAMES)
     assert len(set(NAMES)) == len(NAMES)
+
+
+def test_a_total_is_over_all_tables_of_a_title() -> None:
+    tables: Tables = {"honest a": [{"bad": 0}, {"bad": 2}], "honest b": [{"bad": 1}], "other": [{"bad": 7}]}
+    assert total("honest", "bad")(tables) == 3
+    assert total("none", "bad")(tables) is None
 
 
 def test_other_programs_stand_beside_ours() -> None:
