@@ -1,9 +1,10 @@
 """The alarm that pauses bans: when several contributors fail alike, a build, kernel or CPU may be to blame, not they.
 
-Spec: `docs/spec/proof.md` ("Alarm"). Counted in log entries. Who failed stays suspended; nothing of theirs is used.
+Spec: `docs/spec/proof.md` ("Alarm"). Counted in log entries. It pauses bans of those who share what the others failed with.
+Who failed stays suspended meanwhile: nothing of theirs enters a window.
 """
 
-from collections import defaultdict
+from collections import Counter
 from dataclasses import dataclass
 
 from protocol.header import BatchHeader
@@ -16,7 +17,15 @@ class Failure:
 
     index: int
     peer: bytes
-    traits: tuple[tuple[str, str], ...]
+    traits: "Traits"
+
+
+Traits = tuple[tuple[str, str], ...]
+
+
+def traits_of(header: BatchHeader) -> Traits:
+    """What a header says that its games were played by."""
+    return (("build", header.build), ("kernel", header.kernel), ("CPU", header.cpu))
 
 
 class Alarm:
@@ -29,8 +38,7 @@ class Alarm:
 
     def add(self, header: BatchHeader, index: int) -> None:
         """A verdict at `index` says that a ply of this batch was searched otherwise."""
-        traits = (("build", header.build), ("kernel", header.kernel), ("CPU", header.cpu))
-        self._failures.setdefault(header.peer, Failure(index, header.peer, traits))
+        self._failures.setdefault(header.peer, Failure(index, header.peer, traits_of(header)))
 
     def remove(self, peer: bytes) -> None:
         """The verdict fell away."""
@@ -40,21 +48,25 @@ class Alarm:
         """The root's keys signed a manifest, logged at `index`: they have seen what came before."""
         self._cleared_at = index
 
-    def has(self, peer: bytes, index: int) -> bool:
-        """Whether `peer` is one of those that failed lately."""
-        return any(failure.peer == peer for failure in self._recent(index))
-
-    def reason(self, index: int) -> str | None:
-        """Why bans for searched plies are paused at `index`, in one sentence; None if they are not."""
+    def reason(self, header: BatchHeader, index: int) -> str | None:
+        """Why a ban for a ply of this batch is paused at `index`, in one sentence; None if it is not."""
         least = self._roles.manifest.admission.alarm_identities
-        alike: defaultdict[tuple[str, str], set[bytes]] = defaultdict(set)
-        for failure in self._recent(index):
-            for trait in failure.traits:
-                alike[trait].add(failure.peer)
-        for (name, value), peers in alike.items():
-            if 0 < least <= len(peers):
-                return f"Bans are paused: {len(peers)} contributors with {name} {value} failed within a short time."
+        recent = self._recent(index)
+        for name, value in traits_of(header):
+            alike = sum((name, value) in failure.traits for failure in recent)
+            if 0 < least <= alike:
+                return f"Bans are paused: {alike} contributors with {name} {value} failed within a short time."
         return None
+
+    def reasons(self, index: int) -> tuple[str, ...]:
+        """All traits for which bans are paused at `index`, a sentence each."""
+        least, recent = self._roles.manifest.admission.alarm_identities, self._recent(index)
+        alike = Counter(trait for failure in recent for trait in failure.traits)
+        return tuple(
+            f"Bans are paused: {count} contributors with {name} {value} failed within a short time."
+            for (name, value), count in alike.items()
+            if 0 < least <= count
+        )
 
     def _recent(self, index: int) -> list[Failure]:
         since = max(self._cleared_at, index - self._roles.manifest.admission.exit_entries)

@@ -68,8 +68,11 @@ class Batches:
 
     @property
     def released(self) -> tuple[BatchInfo, ...]:
-        """Batches released to training, of identities not banned, in header log order; `released_rows` are their plies."""
-        return tuple(self._released)
+        """Batches released to training, of identities neither banned nor accused, in header log order.
+
+        `released_rows` are their plies.
+        """
+        return tuple(batch for batch in self._released if not self.is_suspended(batch.header.peer))
 
     def find(self, index: int) -> BatchInfo | None:
         """The batch whose header is logged at `index`."""
@@ -135,7 +138,11 @@ class Batches:
 
     def accusing(self) -> list[BatchSubject]:
         """Checks whose verdict accuses a contributor of what no logged proof has shown yet."""
-        return [each for identity in self._identities.values() for each in identity.accusing]
+        accusing = (each for identity in self._identities.values() for each in identity.accusing)
+        return sorted(
+            (each for each in accusing if not self._convictions.is_shown(batch_of(each).index)),
+            key=lambda each: each.verdict_index,
+        )
 
     def unjudged(self, verifier: bytes, epoch: int) -> list[BatchSubject]:
         """Checks without a verdict that a verifier's epoch still has to draw from."""
@@ -147,13 +154,15 @@ class Batches:
             and (each.beacon is None or each.assigned == verifier)
         ]
 
-    def judged(self, verifier: bytes, epoch: int) -> list[BatchSubject]:
-        """Every check of a batch that has a verdict by a verifier under an epoch, decided or not, in log order."""
+    def judged(self, verifier: bytes, epoch: int | None = None) -> list[BatchSubject]:
+        """Checks of batches with a verdict by a verifier, decided or not, in log order; given an epoch, those under it."""
         return [
             look
             for batch in self._batches.values()
             for look in batch.looks
-            if look.verdict is not None and (look.verdict.verifier, look.verdict.epoch) == (verifier, epoch)
+            if look.verdict is not None
+            and look.verdict.verifier == verifier
+            and (epoch is None or look.verdict.epoch == epoch)
         ]
 
     def false_draws(self, verifier: bytes, epoch: int, secret: bytes) -> list[BatchSubject]:
@@ -251,6 +260,7 @@ class Batches:
             if check.is_accusing:
                 self._identities[check.header.peer].accusing.add(check)
                 self._convictions.accuse(check.header, verdict, index)
+                self._count_rows()
 
         return change
 
@@ -367,6 +377,7 @@ class Batches:
                 identity.accusing.discard(check)
                 self._convictions.absolve(check.header)
                 self.release(identity, index)
+                self._count_rows()
 
     def _decide(self, check: BatchInfo | Recheck, decision: Decision, index: int) -> None:
         batch = batch_of(check)
@@ -374,7 +385,12 @@ class Batches:
         if check is batch and batch.dropped:  # by a decision before it in the same entry
             return
         check.decision, check.decided_at = decision, index
-        identity.accusing -= set(batch.looks if check is batch else [check])
+        if identity.accusing:
+            identity.accusing -= set(batch.looks if check is batch else [check])
+            self._count_rows()
+        if decision.outcome == ACCEPTED and check is batch:
+            looks = [batch] if batch.second is None else [batch, batch.second]
+            identity.replayed += sum(look.opening.plies for look in looks if look.opening is not None)
         if isinstance(check, Recheck):
             self._looking.pop(check.key, None)
             if decision.outcome != ACCEPTED and not (decision.outcome == LOST and check.purpose == REPEAT):
@@ -404,7 +420,10 @@ class Batches:
     def _purge(self, batches: list[BatchInfo]) -> None:
         gone = {batch.index for batch in batches}
         self._released = [batch for batch in self._released if batch.index not in gone]
-        self.released_rows = sum(batch.header.plies for batch in self._released)
+        self._count_rows()
+
+    def _count_rows(self) -> None:
+        self.released_rows = sum(batch.header.plies for batch in self.released)
 
     def _end_at_gap(self, lost: BatchInfo, identity: Identity) -> None:
         series = self._series[lost.header.owner, lost.header.release]

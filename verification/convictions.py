@@ -77,13 +77,14 @@ class Convictions:
         self._roles.require_coordinator(entry, index)
         if record.subject in self._banned:
             raise LogFault("This key is banned already.")
-        proof = self._parse(record)
+        proof, accused = self._parse(record)
         is_contributor = proof.accused == CONTRIBUTOR
         if is_contributor and self.is_pardoned(proof.header.index):
             raise LogFault("What the ban's proof shows is pardoned.")
-        paused = self.alarm.reason(index)
-        if is_contributor and proof.kind == PLY and paused is not None:
-            raise LogFault(paused)
+        if isinstance(accused, BatchHeader) and proof.kind == PLY:
+            paused = self.alarm.reason(accused, index)
+            if paused is not None:
+                raise LogFault(paused)
 
         def change() -> None:
             self._banned[record.subject] = index
@@ -95,15 +96,15 @@ class Convictions:
     def check_pardon(self, entry: Entry, record: Pardon, index: int) -> int:
         """The header's index of a pardon that rests on a proof of one wrong ply; raises LogFault."""
         self._roles.require_coordinator(entry, index)
-        proof = self._parse(record)
+        proof, _ = self._parse(record)
         if proof.accused != CONTRIBUTOR or proof.kind != PLY:
             raise LogFault("Only a wrong ply of a contributor is pardoned.")
         if record.subject in self._banned or self.is_shown(proof.header.index):
             raise LogFault("What the pardon is for is decided already.")
         return proof.header.index
 
-    def _parse(self, record: Ban | Pardon) -> FraudProof:
-        """The proof in a record, if it rests on logged words of the record's subject; raises LogFault."""
+    def _parse(self, record: Ban | Pardon) -> tuple[FraudProof, Record | None]:
+        """The proof in a record, and the logged word of the record's subject that it rests on; raises LogFault."""
         name = record.NAME
         try:
             proof = FraudProof.parse(record.proof)
@@ -112,14 +113,14 @@ class Convictions:
         if proof.run != record.run:
             raise LogFault(f"The {name}'s proof is of another run.")
         if proof.accused == CONTRIBUTOR:
-            header = self._logged(proof.header, BatchHeader, name)
-            guilty = header.peer if isinstance(header, BatchHeader) else b""
+            said: Record | None = self._logged(proof.header, BatchHeader, name)
+            guilty = said.peer if isinstance(said, BatchHeader) else b""
         else:
-            verdict = self._logged(proof.verdict[0], Verdict, name) if proof.verdict else None
-            guilty = verdict.verifier if isinstance(verdict, Verdict) else b""
+            said = self._logged(proof.verdict[0], Verdict, name) if proof.verdict else None
+            guilty = said.verifier if isinstance(said, Verdict) else b""
         if guilty != record.subject:
             raise LogFault(f"The {name}'s proof is against somebody else.")
-        return proof
+        return proof, said
 
     def _logged(self, item: LoggedEntry, cls: type[Record], name: str) -> Record:
         if item.index >= self._tree.size or self._tree.node(0, item.index) != leaf_hash(item.entry):

@@ -108,8 +108,9 @@ class Identity:
     """State of one contributor; `out_at` is the index of its rejection or ban.
 
     `accepted` counts since its probation last began, `accepted_at` holds the indices of all its accepted batches. `accusing`
-    are verdicts against it that are not decided: it is suspended while there are any. `scrutiny` is a least share of replay
-    and the last index that it is for.
+    are verdicts against it that are not decided: it is suspended while there are any. `replayed` counts plies replayed in
+    batches that were accepted, `pardoned_at` what that was at its last pardon. `scrutiny` is a least share of replay and the
+    last index that it is for.
     """
 
     peer: bytes
@@ -119,7 +120,8 @@ class Identity:
     accepted_at: list[int] = field(default_factory=list)
     last_index: int = 0
     out_at: int | None = None
-    pardons: int = 0
+    replayed: int = 0
+    pardoned_at: int = 0
     scrutiny: tuple[int, int] = (0, 0)
     accusing: set[BatchSubject] = field(default_factory=set)
     tally: Tally = field(default_factory=Tally)
@@ -196,16 +198,15 @@ class Identity:
             return []
         if any(each.purpose == PARDON and each.decision is None for batch in self.held for each in batch.rechecks):
             return []
+        released: list[BatchInfo] = []
         may_leave = not any(batch.is_blocked for batch in self.held if batch.leaving)
-        released = [
-            batch
-            for batch in self.held
-            if batch.is_accepted_batch
-            and not batch.is_blocked
-            and (self.later(batch) >= policy.hold_back_batches or (batch.leaving and may_leave))
-        ]
-        for batch in released:
-            batch.released_at = index
+        for batch in self.held:
+            if batch.is_open:
+                break  # what is released rests on the draws of all that came before it
+            is_due = self.later(batch) >= policy.hold_back_batches or (batch.leaving and may_leave)
+            if batch.is_accepted_batch and is_due and not batch.is_blocked:
+                batch.released_at = index
+                released.append(batch)
         if released:
             self.held = [batch for batch in self.held if batch.released_at is None]
         return released

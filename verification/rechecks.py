@@ -133,8 +133,7 @@ class Rechecks:
         self.distrust(verifier, index)
         looks = [
             look
-            for epoch in self._epochs.all(verifier)
-            for look in self._batches.judged(verifier, epoch.epoch)
+            for look in self._batches.judged(verifier)
             if look.verdict_index >= since or (held_too and batch_of(look).released_at is None)
         ]
         self._judge_anew(looks, index, verifier)
@@ -189,13 +188,14 @@ class Rechecks:
     # ---- pardon and scrutiny
 
     def may_pardon(self, batch: BatchInfo, index: int) -> bool:
-        """Whether one wrong ply in a batch may be forgiven: a lone one, paid for by accepted plies or under an alarm."""
+        """Whether one wrong ply in a batch may be forgiven: a lone one, and earned since the last or failed in an alarm."""
         identity = self._batches.identity(batch.header.peer)
         if identity is None or identity.out_at is not None or not identity.accusing <= set(batch.looks):
             return False
-        earned = identity.tally.credit_plies // self._roles.manifest.admission.pardon_plies
-        alarm = self._convictions.alarm
-        return identity.pardons < earned or (alarm.reason(index) is not None and alarm.has(identity.peer, index))
+        earned = identity.replayed - identity.pardoned_at
+        if earned >= self._roles.manifest.admission.pardon_plies:
+            return True
+        return self._convictions.alarm.reason(batch.header, index) is not None
 
     def change_pardon(self, entry: Entry, record: Pardon, index: int) -> Change:
         """Checks a pardon; raises LogFault."""
@@ -208,7 +208,7 @@ class Rechecks:
         identity = self._identity(batch.header.peer)
 
         def change() -> None:
-            identity.pardons += 1
+            identity.pardoned_at = identity.replayed
             self._convictions.forgive(header_index, index)
             for held in identity.held:
                 if held is not batch:

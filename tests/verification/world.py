@@ -325,13 +325,17 @@ class World:
                 proof = self.accusation(check)
                 self.log(Ban(self.run, check.header.peer, proof), self.coordinator)
 
-    def accusation(self, check: BatchSubject) -> bytes:
-        """The proof that a verdict's evidence points to."""
+    def content(self, batch: BatchInfo) -> Batch:
+        """The games in a batch's blob."""
+        return parse_batch(decompress(self.blobs[batch.header.blob_digest], batch.header.raw_len))
+
+    def accusation(self, check: BatchSubject, against_verifier: bool = False) -> bytes:
+        """The proof that a verdict's evidence points to, or that it points to nothing (then against its verifier)."""
         verdict, batch = check.verdict, batch_of(check)
         assert verdict is not None
-        content = parse_batch(decompress(self.blobs[check.header.blob_digest], check.header.raw_len))
         evidence = Evidence(verdict.evidence, verdict.game, verdict.ply if verdict.evidence == PLY else None)
-        return build_proof(self.state, self.entry, self.note(), batch, content, evidence)
+        content = self.content(batch)
+        return build_proof(self.state, self.entry, self.note(), batch, content, evidence, against_verifier)
 
     def admit(self) -> int | None:
         """Logs the bans and then every decision that is due."""
