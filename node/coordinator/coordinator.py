@@ -79,11 +79,12 @@ class Coordinator:
             await trio.sleep_forever()
 
     async def _pulse(self) -> None:
-        """Once a second: decisions, a tick if nothing else came, a signed head, which is announced (again once cosigned)."""
+        """Once a second: decisions, slots, a tick if nothing else came, and a signed head, which is announced."""
         while True:
             self._backlog.note()
             if self._adjudicator.decide():
                 self._member.wake()
+            self.intake.door.step()
             if self._log.idle_s >= self._member.state.manifest.admission.tick_s:
                 self._log.append(self._tick().seal(self._secret))
             if self._log.sign_head():
@@ -128,7 +129,7 @@ class Coordinator:
             "coordinator",
             self._secret.public,
             self._outbox,
-            self._backlog.queues,
+            [*self._backlog.queues, self.intake.door.queue],
             doing="draining" if self._working.cancel_called else self.doing,
             training=self._cycle.progress,
             faults=[fault.reason for fault in state.faults],

@@ -3,6 +3,7 @@
 Spec: `docs/spec/wire.md` ("Post"). A blob is here before its header is logged, so a batch that is in the log can be
 verified whatever becomes of its contributor. A repeated post gets the first one's answer. An author's posts are taken one
 after another: of many headers for the same counters one is logged, and the blobs of the others are not fetched.
+Registrations with a stamp are the doorkeeper's.
 """
 
 from collections.abc import AsyncIterator
@@ -11,6 +12,7 @@ from contextlib import asynccontextmanager
 import trio
 
 from native.network import Kernel
+from node.coordinator.doorkeeper import Doorkeeper
 from node.coordinator.log_writer import LogWriter
 from node.engine.engine import Engine
 from node.member import Member
@@ -45,6 +47,7 @@ class Intake:
         self._log = log
         self._engine = engine
         self._turns: dict[bytes, trio.Lock] = {}
+        self.door = Doorkeeper(member, secret, log, engine)
 
     async def cosigning(self, peer: bytes, request: bytes) -> bytes:
         """Takes a witness's cosignature; answers with nothing."""
@@ -67,6 +70,8 @@ class Intake:
         index = self._log.index_of(entry.envelope)
         if index is None:
             async with self._turn(entry.envelope.signers):
+                if isinstance(entry.record, Registration) and not entry.record.invite:
+                    return await self.door.take(entry, entry.record, peer)
                 index = await self._take(post, entry, peer)
         if isinstance(entry.record, Verdict) and post.proof and self._is_at_large(entry.record):
             await self._ban(post.proof)

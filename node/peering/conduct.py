@@ -17,7 +17,13 @@ from node.peering.transport import Misdeed, Transport, short
 
 log = logging.getLogger("gonode.net")
 
-POINTS: Final = {Misdeed.OVERRUN: 50.0, Misdeed.TOO_LONG: 20.0, Misdeed.MALFORMED: 2.0, Misdeed.TOO_OFTEN: 1.0}
+POINTS: Final = {
+    Misdeed.OVERRUN: 50.0,
+    Misdeed.TOO_LONG: 20.0,
+    Misdeed.UNSTAMPED: 20.0,
+    Misdeed.MALFORMED: 2.0,
+    Misdeed.TOO_OFTEN: 1.0,
+}
 BAN_AT: Final = 100.0
 """A peer with so many points is banned; it loses a point a second."""
 

@@ -3,7 +3,8 @@
 Spec: `docs/spec/wire.md` ("Post"). A post is one call: the envelope of an entry, with a fraud proof beside a rejecting
 verdict; the answer is the log index and, for batches and gate results, the coordinator's signed receipt. A post that is
 repeated is answered as the first one was. Verifiers take posts too: they pass on what RELAYED names, and keep what
-MIRRORED names while the coordinator is away; `HELD` is what they answer then.
+MIRRORED names while the coordinator is away; `HELD` is what they answer then. A registration with a stamp is not logged at
+once: its answer says at which place it waits.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from protocol.gate import GateResult
 from protocol.header import BatchHeader
 from protocol.record import Record
 from protocol.registration import Registration
-from protocol.types import U64, EntryBytes, Key, Text
+from protocol.types import U32, U64, EntryBytes, Key, Text
 
 POST_PROTOCOL = "/gonode/post/1"
 COSIGN_PROTOCOL = "/gonode/cosign/1"
@@ -41,18 +42,25 @@ class Post(Record):
 
 @dataclass(frozen=True, slots=True)
 class Posted(Record):
-    """Where the entry was logged; the envelope of a receipt, or empty. With `held` it is kept to be passed on."""
+    """Where the entry was logged; the envelope of a receipt, or empty. With `held` it is kept to be passed on.
+
+    `place`, from 1, is that of a registration that waits for a probation slot, among so many `waiting`; else both are 0.
+    """
 
     NAME = "posted"
 
     index: U64
     receipt: EntryBytes
     held: bool = False
+    place: U32 = 0
+    waiting: U32 = 0
 
     def check(self) -> None:
-        """What is held only has neither index nor receipt."""
-        if self.held and (self.index or self.receipt):
-            raise self.fail("what is held has no index and no receipt yet")
+        """What is not logged has neither index nor receipt, and a place is one of those that wait."""
+        if (self.held or self.place) and (self.index or self.receipt):
+            raise self.fail("what is not logged has no index and no receipt yet")
+        if self.place > self.waiting or bool(self.place) != bool(self.waiting) or (self.held and self.place):
+            raise self.fail("a place is one of those that wait, of what is not held")
 
 
 HELD: Final = Posted(0, b"", held=True)

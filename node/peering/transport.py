@@ -111,6 +111,7 @@ class Misdeed(Enum):
     TOO_LONG = "It sent a frame over the limit."
     TOO_OFTEN = "It asked for more than its quota."
     MALFORMED = "It sent requests that are none."
+    UNSTAMPED = "It sent registrations without a valid stamp."
 
 
 OnError = Callable[[Exception], None]

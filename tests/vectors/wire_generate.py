@@ -329,12 +329,20 @@ def posts() -> Iterator[Case]:
     bare = Posted(7, b"")
     yield _record("Logged at 7; a verdict has no receipt.", "ok", "posted", bare.encode(), bare.to_value())
     yield _record("Kept by a verifier.", "ok", "posted", HELD.encode(), HELD.to_value())
-    wrong: dict[str, Value] = {"held": False, "index": 7, "receipt": b""}
+    waits = Posted(0, b"", place=12, waiting=40)
+    yield _record("A registration that waits for a slot.", "ok", "posted", waits.encode(), waits.to_value())
+    wrong: dict[str, Value] = {"held": False, "index": 7, "place": 0, "receipt": b"", "waiting": 0}
     yield _record("An index below 0.", "parse error", "posted", encode({**wrong, "index": -1}))
     yield _record("A boolean for the index.", "parse error", "posted", encode({**wrong, "index": True}))
     yield _record("An integer for held.", "parse error", "posted", encode({**wrong, "held": 0}))
     yield _record("Kept, and an index.", "parse error", "posted", encode({**wrong, "held": True}))
-    yield _record("No held field.", "parse error", "posted", encode({"index": 7, "receipt": b""}))
+    yield _record("No held field.", "parse error", "posted", encode({"index": 7, "receipt": b"", "place": 0, "waiting": 0}))
+    yield _record("A place, and an index.", "parse error", "posted", encode({**wrong, "place": 1, "waiting": 1}))
+    for what, more in (("no such", {"place": 41}), ("no", {"place": 0})):
+        fields = {**wrong, "index": 0, "waiting": 40, **more}
+        yield _record(f"40 wait, and {what} place.", "parse error", "posted", encode(fields))
+    held = {**wrong, "index": 0, "held": True, "place": 1, "waiting": 1}
+    yield _record("Kept, and a place.", "parse error", "posted", encode(held))
     note = Checkpoint(seeds.log_origin(RUN), COSIGNED, TREE.root(COSIGNED)).sign(COORDINATOR)
     cosigning = Cosigning(VERIFIER.public, COSIGNED, _line(note.text).encode(), _sealed("share"))
     yield _record("A cosignature with its share.", "ok", "cosigning", cosigning.encode(), cosigning.to_value())

@@ -22,7 +22,8 @@ class MemoryNetwork:
     """A network in one process.
 
     `delay_s` is the one-way delay and `jitter_s` the most added to it; `loss` is the chance that a frame has to be sent
-    again or a publication is lost; `cut` the chance that sending a frame breaks its stream instead.
+    again or a publication is lost; `cut` the chance that sending a frame breaks its stream instead. `hosts` gives
+    the addresses that nodes are seen to come from, where somebody asks.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class MemoryNetwork:
         self._up_free_s: dict[bytes, float] = {}
         self.sent_bytes: Counter[bytes] = Counter()
         self.providers: dict[bytes, dict[bytes, None]] = {}
+        self.hosts: dict[bytes, str] = {}
 
     @asynccontextmanager
     async def open(self, secret: SecretKey) -> AsyncIterator[MemoryTransport]:

@@ -217,7 +217,7 @@ class MemoryTransport:
     def _connect(self, peer: bytes, address: str | None) -> None:
         if peer not in self._streams:
             self._streams[peer] = []
-            self._links[peer] = Link(peer, address, trio.current_time())
+            self._links[peer] = Link(peer, address, trio.current_time(), self._network.hosts.get(peer, ""))
 
     def _require(self, peer: bytes) -> list[MemoryStream]:
         streams = self._streams.get(peer)

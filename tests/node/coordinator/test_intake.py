@@ -30,6 +30,7 @@ class Desk:
         self.logged: dict[bytes, int] = {}
         member: Any = SimpleNamespace(
             state=self.world.state,
+            store=SimpleNamespace(names=lambda prefix: []),
             transport=SimpleNamespace(peers=tuple),
             blobs=SimpleNamespace(fetch=self._fetch),
             wake=lambda: None,
