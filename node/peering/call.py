@@ -61,7 +61,8 @@ async def call(
         case b"\0":
             return reply[1:]
         case b"\1":
-            raise CallRefused(_sentence(reply[1:].decode("utf-8", "replace")))
+            reason = _sentence(reply[1:].decode("utf-8", "replace"))
+            raise CallRefused(reason if reason.strip() else f"Peer {short(peer)} refused and gave no reason.")
     raise PeerGone(f"Peer {short(peer)} gave a reply to {protocol} that is no reply.")
 
 

@@ -88,3 +88,17 @@ async def test_reply_that_is_none(reply: bytes, autojump_clock: trio.testing.Moc
         await a.dial(b.addresses()[0])
         with pytest.raises(PeerGone):
             await call(a, b.key, PROTOCOL, b"hello")
+
+
+@pytest.mark.parametrize("reply", [b"\x01", b"\x01 \n"])
+async def test_a_refusal_without_a_reason_is_a_sentence(reply: bytes, autojump_clock: trio.testing.MockClock) -> None:
+    async def serve(stream: Stream) -> None:
+        await stream.receive()
+        await stream.send(reply)
+
+    network = MemoryNetwork()
+    async with network.open(secret(1)) as a, network.open(secret(2)) as b:
+        b.serve(PROTOCOL, serve)
+        await a.dial(b.addresses()[0])
+        with pytest.raises(CallRefused, match=r"^Peer \S+ refused and gave no reason\.$"):
+            await call(a, b.key, PROTOCOL, b"hello")
