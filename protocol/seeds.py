@@ -156,6 +156,12 @@ def slot_rank(beacon: bytes, registration: bytes) -> bytes:
     return _hash(b"gonode/slot/v1\0", _digest(beacon), _digest(registration))
 
 
+def fill_rank(beacon: bytes, owner: bytes, release: bytes, first_counter: int, player: bytes) -> bytes:
+    """What players are sorted by who may fill games of (owner, release) from a counter on; the lowest is asked first."""
+    parts = (_digest(beacon), _digest(owner), _digest(release), u64(first_counter), _digest(player))
+    return _hash(b"gonode/fill/v1\0", *parts)
+
+
 def ringer_commitment(run: bytes, header_digest: bytes, game: int, ply: int, salt: bytes) -> bytes:
     """What the coordinator logs before a header whose game is wrong at an absolute ply on purpose."""
     return _hash(b"gonode/ringer/v1\0", _digest(run), _digest(header_digest), u64(game), u64(ply), _digest(salt))

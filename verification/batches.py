@@ -3,7 +3,7 @@
 Spec: `docs/spec/admission.md`. Invariants: counters of (owner, release) are contiguous in log order; the coordinator's
 decision is the verdict's, or `lost` when a blob did not come in time; nobody is rejected for what a proof can show before
 one is logged, and nothing of who is accused is released until then; nothing of a rejected or banned identity is released
-after that; a gap ends its series and drops what followed it.
+after that; what follows a gap in its series is held until somebody filled it, and dropped if nobody does.
 """
 
 from bisect import insort
@@ -18,10 +18,11 @@ from protocol.types import ZERO
 from protocol.verdict import BLOB, Verdict
 from verification.convictions import Convictions
 from verification.faults import LogFault, NotYet
-from verification.identities import REPEAT, SECOND, BatchInfo, Identity, Recheck, Series, Tally, is_full
+from verification.identities import REPEAT, SECOND, BatchInfo, Identity, Recheck, Tally, is_full
 from verification.registry import Registry
-from verification.releases import Releases
+from verification.releases import ReleaseInfo, Releases
 from verification.roles import Change, Roles
+from verification.series import Fill, Series
 from verification.setup import config_digest
 from verification.subjects import BatchSubject, Subjects, require_drawn
 
@@ -53,6 +54,10 @@ class Batches:
         self._open: dict[int, BatchInfo] = {}
         self._released: list[BatchInfo] = []  # in header log order
         self.released_rows = 0
+        self.fills: list[Fill] = []
+        """Games that others may fill in, oldest first; `verification.fills` asks them, and closes what nobody takes."""
+        self.filled: dict[bytes, list[BatchInfo]] = {}
+        """Accepted batches that fill in games, by the owner of their seeds."""
 
     # ---- queries
 
@@ -124,6 +129,12 @@ class Batches:
         identity = self._identities.get(peer)
         return identity is not None and bool(identity.accusing)
 
+    def active_players(self, index: int) -> tuple[bytes, ...]:
+        """Contributors in good standing that were heard of within the last `timeout_entries` entries before `index`."""
+        since = index - self._roles.manifest.admission.timeout_entries
+        heard = {peer: self.last_index(peer) for peer in self._registry.peers if not self.is_out(peer)}
+        return tuple(peer for peer, at in heard.items() if at is not None and at >= since)
+
     def undecided(self) -> Iterable[BatchSubject]:
         """Every check that still needs a verdict or a decision: open batches, second looks, orders to look again."""
         for batch in self._open.values():
@@ -192,13 +203,9 @@ class Batches:
         if header.semantics != manifest.selfplay.semantics:
             raise LogFault(f"The header's semantics are {header.semantics}, the run's {manifest.selfplay.semantics}.")
         series = self.series(header.owner, header.release)
-        if not self._releases.is_live(release, index):
-            raise LogFault(f"Release {release.number} is no longer played; its series is ended.")
-        if series.closed:
-            raise LogFault(f"The series of this peer for release {release.number} is ended.")
-        if header.first_counter != series.next_counter:
-            fault = NotYet if header.first_counter > series.next_counter else LogFault
-            raise fault(f"The peer's next counter is {series.next_counter}, not {header.first_counter}.")
+        fill = self._find_fill(header, series, release, index) if header.fill_for else None
+        if fill is None:
+            self._check_next(header, series, release, index)
         self._check_sizes(header)
         candidates = self._subjects.candidates(index)
         if not candidates:
@@ -206,14 +213,18 @@ class Batches:
         identity = self._identities.get(header.peer) or Identity(header.peer)
         q = identity.share_of_replay(self._roles.manifest.admission, index)
         digest = entry.envelope.digest
-        batch = BatchInfo(index, digest, header.games, header.semantics, candidates, header=header, q_ppm=q)
+        batch = BatchInfo(
+            index, digest, header.games, header.semantics, candidates, header=header, q_ppm=q, series=series
+        )
 
         def change() -> None:
             self._identities[header.peer] = identity
             identity.add(batch)
             self._series[header.owner, header.release] = series
-            series.next_counter += header.games
-            series.closed = header.final
+            series.next_counter = max(series.next_counter, header.first_counter + header.games)
+            series.closed = series.closed or header.final
+            if fill is not None:
+                batch.fill, fill.header_index = fill, index
             self._batches[index] = self._open[index] = batch
             self._subjects.add(batch)
 
@@ -354,6 +365,30 @@ class Batches:
             raise LogFault(f"Entry {decision.order} does not order a check of the batch at entry {decision.index}.")
         return check
 
+    def open_fill(self, fill: Fill) -> None:
+        """Has others asked to fill in games."""
+        series = self._series.setdefault((fill.owner, fill.release), Series())
+        series.fills.append(fill)
+        series.closed = series.closed or not fill.is_gap
+        self.fills.append(fill)
+
+    def close_fill(self, fill: Fill) -> None:
+        """Nobody is asked to fill in these games any more."""
+        self._series[fill.owner, fill.release].fills.remove(fill)
+        self.fills.remove(fill)
+
+    def end_at_gap(self, gap: Fill, index: int) -> None:
+        """Nobody filled a gap in time: the series ends there, and what its owner sent after it is dropped."""
+        series = self.series(gap.owner, gap.release)
+        series.closed = True
+        identity = self._identities[gap.owner]
+        later = [b for b in identity.held if b.series is series and b.header.first_counter > gap.first_counter]
+        self._drop(identity, later, index)
+        for fill in list(series.fills):
+            if fill.first_counter >= gap.first_counter and fill.header_index is None:
+                self.close_fill(fill)
+        self.release(identity, index)
+
     def ban(self, peer: bytes, index: int) -> None:
         """A ban of `peer` is logged at `index`."""
         identity = self._identities.get(peer)
@@ -394,25 +429,48 @@ class Batches:
         if isinstance(check, Recheck):
             self._looking.pop(check.key, None)
             if decision.outcome != ACCEPTED and not (decision.outcome == LOST and check.purpose == REPEAT):
-                self._withdraw(batch, identity)
+                self._withdraw(batch, identity, index)
         else:
             self._open.pop(batch.index, None)
             if decision.outcome == ACCEPTED:
                 identity.accept(batch)
             else:
                 identity.refuse(batch)
-            if decision.outcome == LOST:
-                self._end_at_gap(batch, identity)
+            self._settle_fill(batch, decision.outcome, index)
         if decision.outcome == REJECTED and not self._convictions.is_pardoned(batch.index):
             self._expel(identity, index)
         self.release(identity, index)
 
-    def _withdraw(self, batch: BatchInfo, identity: Identity) -> None:
+    def _settle_fill(self, batch: BatchInfo, outcome: str, index: int) -> None:
+        """A batch is decided: it filled in games, or failed to; or its own games are lost, so that others may."""
+        header, fill = batch.header, batch.fill
+        if fill is not None and outcome == ACCEPTED:
+            self.close_fill(fill)
+            self.filled.setdefault(header.owner, []).append(batch)
+            owner = self._identities.get(header.owner)
+            if owner is not None:
+                self.release(owner, index)
+        elif fill is not None:
+            self._reopen(fill, header.peer, index)
+        elif outcome == LOST and header.games:
+            last_index = index + self._roles.manifest.admission.timeout_entries
+            place = header.owner, header.release, header.first_counter, header.games
+            self.open_fill(Fill(*place, header.final, is_gap=True, index=index, last_index=last_index))
+
+    def _reopen(self, fill: Fill, player: bytes, index: int) -> None:
+        """The batch that was to fill in games is no good: others may, for a while."""
+        fill.header_index = None
+        fill.barred.add(player)
+        fill.last_index = index + self._roles.manifest.admission.timeout_entries
+
+    def _withdraw(self, batch: BatchInfo, identity: Identity, index: int) -> None:
         """A batch that was accepted before turns out to be wrong, or is gone: it enters no window from here on."""
         if batch.is_open:
             identity.refuse(batch)
             batch.dropped = True
             self._open.pop(batch.index)
+            if batch.fill is not None:
+                self._reopen(batch.fill, batch.header.peer, index)
         elif batch.is_accepted_batch and not batch.dropped:
             identity.withdraw(batch)
         self._purge([batch])
@@ -425,21 +483,17 @@ class Batches:
     def _count_rows(self) -> None:
         self.released_rows = sum(batch.header.plies for batch in self.released)
 
-    def _end_at_gap(self, lost: BatchInfo, identity: Identity) -> None:
-        series = self._series[lost.header.owner, lost.header.release]
-        series.closed = True
-        series.gap = lost
-        key = lost.header.owner, lost.header.release
-        later = [b for b in identity.held if b.index > lost.index and (b.header.owner, b.header.release) == key]
-        self._drop(identity, later)
-
     def _expel(self, identity: Identity, index: int) -> None:
         """Nothing of an identity is released any more. What a verdict accuses it of is still decided."""
         if identity.out_at is None:
             identity.out_at = index
-        self._drop(identity, [batch for batch in identity.held if batch.decision is not None or not _is_accused(batch)])
+        unaccused = [batch for batch in identity.held if batch.decision is not None or not _is_accused(batch)]
+        self._drop(identity, unaccused, index)
 
-    def _drop(self, identity: Identity, batches: list[BatchInfo]) -> None:
+    def _drop(self, identity: Identity, batches: list[BatchInfo], index: int) -> None:
+        for batch in batches:
+            if batch.fill is not None and batch.is_open:
+                self._reopen(batch.fill, batch.header.peer, index)
         identity.drop(batches)
         for batch in batches:
             self._open.pop(batch.index, None)
@@ -450,8 +504,6 @@ class Batches:
     def _check_author(self, entry: Entry, header: BatchHeader) -> None:
         if entry.signers != (header.peer,):
             raise LogFault("The header is not signed by the peer that it names.")
-        if header.fill_for:
-            raise LogFault("Batches with another peer's seeds are not taken yet.")
         info = self._registry.find(header.peer)
         if info is None:
             raise NotYet("The header's peer is not registered.")
@@ -466,11 +518,39 @@ class Batches:
         if self.is_suspended(header.peer):
             raise NotYet("A verdict accuses the header's peer; the proof of it is being checked.")
 
-    def _check_sizes(self, header: BatchHeader) -> None:
-        manifest = self._roles.manifest
-        n = manifest.admission.games_per_batch
+    def _check_next(self, header: BatchHeader, series: Series, release: ReleaseInfo, index: int) -> None:
+        """Raises LogFault unless a header is the next one of its signer's own series."""
+        if not self._releases.is_live(release, index):
+            raise LogFault(f"Release {release.number} is no longer played; its series is ended.")
+        if series.closed:
+            raise LogFault(f"The series of this peer for release {release.number} is ended.")
+        if header.first_counter != series.next_counter:
+            fault = NotYet if header.first_counter > series.next_counter else LogFault
+            raise fault(f"The peer's next counter is {series.next_counter}, not {header.first_counter}.")
+        n = self._roles.manifest.admission.games_per_batch
         if header.games > n or (header.games < n and not header.final):
             raise LogFault(f"A batch has {n} games and a final one at most as many, not {header.games}.")
+
+    def _find_fill(self, header: BatchHeader, series: Series, release: ReleaseInfo, index: int) -> Fill:
+        """The games of another's series, or the gap of its own, that a header's signer may fill in; raises LogFault."""
+        if self._registry.join_nonce(header.owner) is None:
+            raise NotYet("Whose seeds the header's games have is not registered, or has no join nonce yet.")
+        fill = series.fill_at(header.first_counter)
+        if fill is None:
+            fault = NotYet if self._releases.is_live(release, index) else LogFault
+            raise fault(f"Nobody is asked to fill in games from {header.first_counter} of this series.")
+        if fill.header_index is not None:
+            raise LogFault(f"The games from {header.first_counter} of this series are filled in already.")
+        if not fill.may_be_played_by(header.peer):
+            is_vain = header.peer == header.owner or header.peer in fill.barred
+            raise (LogFault if is_vain else NotYet)("The header's peer is not asked to fill in these games.")
+        if (header.games, header.final) != (fill.games, fill.is_final):
+            end = "a final one" if fill.is_final else "not a final one"
+            raise LogFault(f"What is to be filled in is a batch of {fill.games} games, {end}.")
+        return fill
+
+    def _check_sizes(self, header: BatchHeader) -> None:
+        manifest = self._roles.manifest
         if header.blob_len > manifest.limits.blob_bytes or header.raw_len > manifest.limits.raw_bytes:
             raise LogFault("The batch is larger than the manifest's limits.")
         if header.plies < header.games or (header.games == 0 and header.plies):

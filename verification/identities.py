@@ -1,8 +1,8 @@
 """What the log says of one contributor: its batches, its series of counters, its probation and hold-back.
 
 Spec: `docs/spec/admission.md`. A batch is released to training when its identity's first K batches are all accepted, W later
-batches of the identity are accepted, and no order to look at it again waits. Empty final batches hold nothing to replay
-and count for neither K, W nor q.
+batches of the identity are accepted, no order to look at it again waits, and its series has no gap before it. Empty final
+batches hold nothing to replay and count for neither K, W nor q.
 """
 
 from bisect import bisect_right, insort
@@ -12,6 +12,7 @@ from protocol.admission import ACCEPTED
 from protocol.manifest import AdmissionPolicy
 from protocol.seeds import PPM
 from verification.probation import q_ppm
+from verification.series import Fill, Series
 from verification.subjects import BatchSubject
 
 SECOND = "second"
@@ -27,8 +28,12 @@ class BatchInfo(BatchSubject):
 
     `second`: the look of another verifier that its decision waits for. `rechecks`: later orders to look at it again, oldest
     first. `leaving`: its identity fell silent, so that it waits for its exit's draw in place of later batches. `dropped`:
-    it will never be released, because its identity was rejected or banned or its series has a gap before it.
+    it will never be released, because its identity was rejected or banned or its series ended at a gap before it. `fill`:
+    which games of `series`, its owner's, it fills in.
     """
+
+    series: Series = field(default_factory=Series)
+    fill: Fill | None = None
 
     second: "Recheck | None" = None
     rechecks: list["Recheck"] = field(default_factory=list)
@@ -53,7 +58,9 @@ class BatchInfo(BatchSubject):
 
     @property
     def is_blocked(self) -> bool:
-        """Whether an order to look at it again has to be decided before it is released."""
+        """Whether an order to look at it again has to be decided before it is released, or a gap before it to be filled."""
+        if self.header.peer == self.header.owner and self.series.has_gap_before(self.header.first_counter):
+            return True
         return any(each.decision is None and each.purpose != REPEAT for each in self.rechecks)
 
 
@@ -63,15 +70,6 @@ class Recheck(BatchSubject):
 
     batch: BatchInfo
     purpose: str
-
-
-@dataclass(slots=True)
-class Series:
-    """The counters of one (owner, release): the next free one, and whether more headers may follow."""
-
-    next_counter: int = 0
-    closed: bool = False
-    gap: BatchInfo | None = None
 
 
 @dataclass(frozen=True, slots=True)

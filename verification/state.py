@@ -12,6 +12,7 @@ from protocol.admission import Admission
 from protocol.entries import Entry, parse_entry
 from protocol.epoch import EpochHash, EpochReveal, ShareSet
 from protocol.errors import ProtocolError
+from protocol.fills import FillAssignment
 from protocol.gate import GateAssignment, GateRecord, GateResult
 from protocol.header import BatchHeader
 from protocol.manifest import Manifest
@@ -32,6 +33,7 @@ from verification.convictions import Convictions
 from verification.cycles import Cycles, TrainingInfo, WindowInfo
 from verification.epochs import Epochs
 from verification.faults import LogFault
+from verification.fills import Fills
 from verification.gate_state import GateResultInfo
 from verification.gates import Gates
 from verification.identities import BatchInfo
@@ -68,6 +70,7 @@ class LogState:
         self.batches = Batches(self.roles, self.registry, self.convictions, self.releases, self.subjects)
         self.rechecks = Rechecks(self.roles, self.epochs, self.beacons, self.convictions, self.subjects, self.batches)
         self.slots = Slots(self.roles, self.beacons, self.registry, self.batches)
+        self.fills = Fills(self.roles, self.beacons, self.registry, self.releases, self.batches)
         self.cycles = Cycles(self.roles, self.beacons, self.batches, self.releases)
         self.gates = Gates(
             self.roles, self.registry, self.convictions, self.beacons, self.releases, self.cycles, self.subjects
@@ -86,6 +89,7 @@ class LogState:
         change()
         self.tree.append(data)
         self.slots.settle(self.size)
+        self.fills.settle(self.size)
         return entry
 
     # ---- questions
@@ -225,9 +229,7 @@ class LogState:
 
     def active_players(self) -> tuple[bytes, ...]:
         """Contributors in good standing that were heard of within the last `timeout_entries` entries."""
-        since = self.size - self.manifest.admission.timeout_entries
-        heard = {peer: self.batches.last_index(peer) for peer in self.registry.peers if not self.batches.is_out(peer)}
-        return tuple(peer for peer, index in heard.items() if index is not None and index >= since)
+        return self.batches.active_players(self.size)
 
     def due_gate_record(self) -> GateRecord | None:
         """The gate record that the next entry may hold."""
@@ -285,7 +287,9 @@ class LogState:
             case ShareSet():
                 return self._then(self.beacons.change_set(entry, record, index), self._covered)
             case BatchHeader():
-                return self.batches.change_header(entry, record, index)
+                return self._then(
+                    self.batches.change_header(entry, record, index), lambda: self.fills.logged(record, index)
+                )
             case Verdict():
                 return self._change_verdict(entry, record, index)
             case TraceOpening():
@@ -320,6 +324,8 @@ class LogState:
                 return self.rechecks.change_void(entry, record, index)
             case Scrutiny():
                 return self.rechecks.change_scrutiny(entry, record, index)
+            case FillAssignment():
+                return self.fills.change_assignment(entry, record, index)
             case Tick():
                 self.roles.require_coordinator(entry, index)
                 if record.log_size != index:

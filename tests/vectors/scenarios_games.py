@@ -14,6 +14,7 @@ _BY_NAME: dict[str, Callable[..., Json]] = {
     "beacon_share": seeds.beacon_share,
     "join_nonce": seeds.join_nonce,
     "slot_rank": seeds.slot_rank,
+    "fill_rank": seeds.fill_rank,
     "game_seed": seeds.game_seed,
     "gate_seed": seeds.gate_seed,
     "setup_draw": seeds.setup_draw,
@@ -115,6 +116,16 @@ def _seeds() -> list[Scenario]:
         case("join-nonce", "A registration's nonce.", "join_nonce", run=run, peer=peer, beacon=beacon),
         case(
             "slot-rank", "A waiting registration's rank.", "slot_rank", beacon=beacon, registration=_id("registration")
+        ),
+        case(
+            "fill-rank",
+            "A player's rank for a fill.",
+            "fill_rank",
+            beacon=beacon,
+            owner=peer,
+            release=_id("release"),
+            first_counter=64,
+            player=_id("player"),
         ),
         case("game-seed-0", "The first game's seed.", "game_seed", **game, counter=0),
         case("game-seed-last", "The last counter.", "game_seed", **game, counter=2**64 - 1),

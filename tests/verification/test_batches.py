@@ -63,7 +63,7 @@ def test_headers_that_do_not_fit(world: World) -> None:
     assert "does not have" in refused(world, replace(good, release=digest_of("x")), ada)
     assert "registered at entry" in refused(world, replace(good, registration=1), ada)
     assert "not signed by the peer" in refused(world, good, world.coordinator)
-    assert "not taken yet" in refused(world, replace(good, fill_for=world.coordinator.public), ada)
+    assert "is not registered" in refused(world, replace(good, fill_for=world.coordinator.public), ada)
     assert "has 2 games" in refused(world, replace(good, games=1), ada)
     assert "has 2 games" in refused(world, replace(good, games=3, final=True), ada)
     assert "larger than" in refused(world, replace(good, blob_len=2**22 + 1), ada)
@@ -255,7 +255,7 @@ def test_nothing_of_a_rejected_identity_is_released_any_more() -> None:
     world.reveal(world.verifiers[0], 0)
 
 
-def test_a_batch_that_never_came_is_lost_and_ends_its_series() -> None:
+def test_a_batch_that_never_came_is_lost_and_in_the_end_ends_its_series() -> None:
     world = World(policy(hold_back_batches=1))
     ada = world.register("ada")
     first = world.play(ada)
@@ -268,7 +268,10 @@ def test_a_batch_that_never_came_is_lost_and_ends_its_series() -> None:
     assert [due.decision for due in world.state.due_decisions()] == [decision]
     world.log(Admission(world.run, (decision,)), world.coordinator)
     assert first.released_at is not None
-    assert later.dropped is (later.released_at is None)
+    assert later.released_at is None
+    assert not later.dropped
+    world.ticks(25)
+    assert later.dropped
     assert world.state.batches.series(ada.public, lost.header.release).closed
     assert not world.state.batches.is_out(ada.public)
     late = verdict(world, lost, drawn=())
