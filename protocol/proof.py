@@ -31,8 +31,9 @@ class FraudProof(Record):
     """`kind`: a ply that replays differently, a breach of the rules, or a setup that the seed does not give.
 
     `accused`: the contributor who signed the header; or the verifier whose logged verdict, in `verdict`, accepts the drawn
-    game, or rejects the batch for this very game or ply although it is right. `game` is the game's leaf, `ply` the ply
-    record (empty unless `kind` is ply).
+    game, or rejects the batch for this very game or ply although it is right. `root` and `manifest` are versions 1, which
+    make the run id; `later` holds the root versions logged since, and at last the manifest version of the header where that
+    is another. `game` is the game's leaf, `ply` the ply record (empty unless `kind` is ply).
     """
 
     NAME = "fraud-proof"
@@ -42,6 +43,7 @@ class FraudProof(Record):
     accused: Annotated[str, Choice((CONTRIBUTOR, VERIFIER))]
     root: EntryBytes
     manifest: EntryBytes
+    later: tuple[LoggedEntry, ...]
     release: EntryBytes
     checkpoint: Annotated[bytes, Length(most=8192)]
     header: LoggedEntry

@@ -1,7 +1,7 @@
 """The cheap checks that every batch and gate result gets: form, setup, rules and counts of all games, without a search.
 
 Spec: `docs/spec/admission.md` ("Reasons"). Pure: header and blob in, parsed games out, or `Rejected` with a named reason.
-Order: size and digest, bounded decompression, form, counters, root, then game by game the setup that its seed gives, the
+Order: size and digest, bounded decompression, form, root, counters, then game by game the setup that its seed gives, the
 rules, and the counts of every ply. What only a search can tell is left to `verification.replay`.
 """
 
@@ -129,7 +129,8 @@ def check_setup(block: GameBlock, setup: GameSetup, game: int) -> None:
 
 
 def _open(content: Content, blob: bytes, limits: Limits) -> Batch:
-    """The batch in a blob whose digest, lengths, form, counters and root are what was signed."""
+    """The batch in a blob whose digest, lengths, form, root and counters are what was signed: what a game is rejected for
+    is so under the signed root, and can be proved."""
     if content.blob_len > limits.blob_bytes or content.raw_len > limits.raw_bytes:
         raise Rejected("size limit", "The batch is larger than the manifest's limits.")
     if len(blob) != content.blob_len:
@@ -152,11 +153,11 @@ def _open(content: Content, blob: bytes, limits: Limits) -> Batch:
         raise Rejected("batch format", str(error)) from error
     if len(batch.games) != content.games:
         raise Rejected("game count", f"The batch has {len(batch.games)} games; {content.games} are signed.")
+    if batch_root(batch) != content.batch_root:
+        raise Rejected("batch root", "The games do not hash to the root that is signed.")
     if batch.games and batch.games[0].header.counter != content.first_counter:
         counter = batch.games[0].header.counter
         raise Rejected("counter", f"The first game's counter is {counter}; {content.first_counter} is signed.", 0)
-    if batch_root(batch) != content.batch_root:
-        raise Rejected("batch root", "The games do not hash to the root that is signed.")
     return batch
 
 

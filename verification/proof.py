@@ -1,41 +1,27 @@
 """Checks a fraud proof from the run id down, believing nobody: not the accuser, not the coordinator, not a server.
 
-Spec: `docs/spec/proof.md`. A proof holds if every signature, inclusion and seed in it holds and then what the accused signed
-differs from what the checker computes by itself: a search (`ply`), the rules (`rules`) or the seed's setup (`setup`).
+Spec: `docs/spec/proof.md`. A proof holds if every signature, inclusion and seed in it holds and then what the accused said
+differs from what the checker computes by itself: a search (`ply`), the rules (`rules`) or the seed's setup (`setup`). The
+accused said that a wrong game is right (by signing it, or by accepting it after a replay), or that a right one is wrong.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TypeVar
 
 from native.errors import EngineError
 from native.game import Game
 from native.network import Kernel, Network
 from native.pool import Job
 from native.search import Player
-from protocol.batch import GameLeaf, verify_game, verify_ply
-from protocol.checkpoint import Checkpoint, SignedNote
-from protocol.envelope import Envelope
-from protocol.epoch import Share, ShareSet
-from protocol.errors import BadProof, ProtocolError
-from protocol.header import BatchHeader
-from protocol.manifest import Manifest
-from protocol.merkle import leaf_hash, verify_inclusion
-from protocol.proof import PLY, RULES, VERIFIER, FraudProof, LoggedEntry
-from protocol.record import Record
-from protocol.registration import Registration
-from protocol.release import FirstRelease, Release
-from protocol.root import COORDINATOR, Root
-from protocol.seeds import beacon, join_nonce, run_id
-from protocol.verdict import ACCEPT, Verdict
+from protocol.batch import GameLeaf, verify_ply
+from protocol.errors import BadProof
+from protocol.proof import PLY, RULES, FraudProof
+from protocol.verdict import ACCEPT
 from verification.faults import LogFault
+from verification.proof_context import ProofContext, establish
 from verification.releases import first_network
 from verification.replay import differences, repeat_ply
-from verification.setup import GameSetup, SelfplaySeries, check_playable
-from verification.witness import verify_head
-
-R = TypeVar("R", bound=Record)
 
 NetworkOf = Callable[[bytes], bytes | None]
 """Gives a network's file by the SHA-256 that a release names it by, or None."""
@@ -47,31 +33,19 @@ class NetworkMissing(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A proof that holds: who is convicted, of what (`kind`), in one sentence."""
+    """A proof that holds: who is convicted, of what (`kind`), in one sentence.
+
+    `entry` is the log index of the batch's header; `framed`: a verifier called right what is right.
+    """
 
     subject: bytes
     accused: str
     kind: str
+    entry: int
     game: int
     ply: int | None
+    framed: bool
     sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """What a proof's signatures and inclusions establish."""
-
-    proof: FraudProof
-    manifest: Manifest
-    header: BatchHeader
-    series: SelfplaySeries
-    game: GameLeaf
-    counter: int
-    network: bytes
-
-    @property
-    def setup(self) -> GameSetup:
-        return self.series.setup(self.counter)
 
 
 def check_proof(data: bytes, run: bytes | None, network_of: NetworkOf, kernel: Kernel = Kernel.SCALAR) -> Finding:
@@ -84,127 +58,72 @@ def check_proof(data: bytes, run: bytes | None, network_of: NetworkOf, kernel: K
     if run is not None and proof.run != run:
         raise BadProof("The proof is of another run.")
     try:
-        context = _establish(proof)
-        subject = _accused(context)
-        text = _breach(context, network_of, kernel)
+        context = establish(proof)
+        verdict = context.verdict
+        if verdict is None:
+            who, subject = "Contributor", context.header.peer
+            did = "signed a batch whose game {game} {fault}"
+        else:
+            who, subject = "Verifier", verdict.verifier
+            did = "accepted a batch whose game {game} {fault}"
+        if verdict is not None and verdict.outcome != ACCEPT:
+            ply = _require_framed(context, network_of, kernel)
+            where = f"game {proof.game_index}" if ply is None else f"ply {ply} of game {proof.game_index}"
+            text = f"rejected a batch for the {_WRONG[proof.kind]} {where}, which is right"
+            return _finding(proof, subject, ply, f"{who} {subject.hex()[:16]} {text}.", framed=True)
+        if verdict is not None and proof.game_index not in verdict.drawn:
+            raise BadProof("The proof's verdict does not accept this game after replaying it.")
+        fault = _breach(context, network_of, kernel)
     except (LogFault, EngineError) as error:
         raise BadProof(f"The proof does not hold: {error}") from error
-    who = "Verifier" if proof.accused == VERIFIER else "Contributor"
-    act = "accepted" if proof.accused == VERIFIER else "signed"
     ply = proof.ply_index + context.game.header.opening_moves if proof.kind == PLY else None
-    sentence = f"{who} {subject.hex()[:16]} {act} a batch whose game {proof.game_index} {text}."
-    return Finding(subject, proof.accused, proof.kind, proof.game_index, ply, sentence)
+    text = did.format(game=proof.game_index, fault=fault)
+    return _finding(proof, subject, ply, f"{who} {subject.hex()[:16]} {text}.", framed=False)
 
 
-# ---- who said what
+_WRONG = {PLY: "search of", RULES: "rules of", "setup": "setup of"}
 
 
-def _establish(proof: FraudProof) -> _Context:
-    root_envelope, root = _opened(proof.root, Root, "root")
-    manifest_envelope, manifest = _opened(proof.manifest, Manifest, "manifest")
-    if run_id(root_envelope.payload, manifest_envelope.payload) != proof.run:
-        raise BadProof("The proof's root and manifest make another run id.")
-    for envelope in (root_envelope, manifest_envelope):
-        if sum(key in root.keys for key in envelope.signers) < root.threshold:
-            raise BadProof("The proof's root or manifest is not signed by the root's keys.")
-    check_playable(manifest)
-    head = verify_head(SignedNote.parse(proof.checkpoint), proof.run, root)
-    header = _logged(proof.header, BatchHeader, head)
-    if _signers(proof.header) != (header.peer,) or header.run != proof.run or header.fill_for:
-        raise BadProof("The proof's header is not one that the accused signed for this run.")
-    if header.manifest != manifest_envelope.digest or header.config != manifest.selfplay.digest():
-        raise BadProof("The proof's header and manifest do not belong together.")
-    steps, network = _release(proof, header)
-    nonce = _nonce(proof, header, head, root)
-    series = SelfplaySeries(proof.run, manifest, header.release, steps, header.peer, nonce)
-    game = verify_game(proof.game, proof.game_index, header.games, proof.game_path, header.batch_root)
-    return _Context(proof, manifest, header, series, game, header.first_counter + proof.game_index, network)
+def _finding(proof: FraudProof, subject: bytes, ply: int | None, sentence: str, framed: bool) -> Finding:
+    return Finding(subject, proof.accused, proof.kind, proof.header.index, proof.game_index, ply, framed, sentence)
 
 
-def _accused(context: _Context) -> bytes:
-    """The key that the proof convicts, its word being in the proof's log."""
-    proof, header = context.proof, context.header
-    if proof.accused != VERIFIER:
-        if proof.verdict:
-            raise BadProof("A proof against a contributor holds no verdict.")
-        return header.peer
-    if len(proof.verdict) != 1:
-        raise BadProof("A proof against a verifier holds its verdict.")
-    _, root = _opened(proof.root, Root, "root")
-    verdict = _logged(proof.verdict[0], Verdict, verify_head(SignedNote.parse(proof.checkpoint), proof.run, root))
-    role = root.find(verdict.verifier)
-    if _signers(proof.verdict[0]) != (verdict.verifier,) or role is None or verdict.run != proof.run:
-        raise BadProof("The proof's verdict is not signed by a verifier of this run.")
-    if verdict.subject != header.digest() or verdict.index != proof.header.index:
-        raise BadProof("The proof's verdict is about another batch.")
-    if verdict.outcome != ACCEPT or proof.game_index not in verdict.drawn:
-        raise BadProof("The proof's verdict does not accept this game after replaying it.")
-    return verdict.verifier
+# ---- a right game that a verifier calls wrong
 
 
-def _release(proof: FraudProof, header: BatchHeader) -> tuple[int, bytes]:
-    """The training step and the network's SHA-256 of the release that the header names."""
-    if sha256(proof.release).digest() != header.release:
-        raise BadProof("The proof's release is not the one that the header names.")
-    release: FirstRelease | Release
-    try:
-        release = Release.parse(proof.release)
-    except ProtocolError:
-        release = FirstRelease.parse(proof.release)
-    if release.run != proof.run or release.manifest != header.manifest:
-        raise BadProof("The proof's release is of another run or manifest.")
-    return (release.steps, release.network) if isinstance(release, Release) else (0, release.network)
+def _require_framed(context: ProofContext, network_of: NetworkOf, kernel: Kernel) -> int | None:
+    """Raises BadProof unless what the verdict's evidence points to is right; the absolute ply, if it is one.
+
+    A ply that the game does not have cannot be wrong: then the whole game has to follow the rules.
+    """
+    proof, verdict, game = context.proof, context.verdict, context.game
+    if verdict is None or (verdict.evidence, verdict.game) != (proof.kind, proof.game_index):
+        raise BadProof("The proof's verdict rejects the batch for something else.")
+    fault = _setup_fault(context)
+    if fault is not None:
+        raise BadProof(f"The verdict rejects a batch whose game {proof.game_index} {fault}.")
+    if proof.kind != PLY:
+        fault = _rules_fault(context) if proof.kind == RULES else None
+        if fault is not None:
+            raise BadProof(f"The verdict rejects a batch whose game {proof.game_index} {fault}.")
+        return None
+    header = game.header
+    if not header.opening_moves <= verdict.ply < header.moves:
+        if _rules_fault(context) is not None:
+            raise BadProof("The game breaks the rules, so its plies are not what they should be.")
+        return verdict.ply
+    if proof.ply_index + header.opening_moves != verdict.ply:
+        raise BadProof("The proof is about another ply than its verdict.")
+    fault = _ply_fault(context, network_of, kernel)
+    if fault is not None:
+        raise BadProof(f"The verdict rejects a batch whose game {proof.game_index} {fault}.")
+    return verdict.ply
 
 
-def _nonce(proof: FraudProof, header: BatchHeader, head: Checkpoint, root: Root) -> bytes:
-    """The join nonce of the header's peer, from its registration and the first share set that covers it."""
-    registration = _logged(proof.registration, Registration, head)
-    signers = _signers(proof.registration)
-    if registration.run != proof.run or (registration.peer,) != signers or registration.peer != header.peer:
-        raise BadProof("The proof's registration is not that of the header's peer.")
-    if proof.registration.index != header.registration:
-        raise BadProof("The proof's registration is not the one that the header names.")
-    shares = _logged(proof.shares, ShareSet, head)
-    signer = root.find(_signers(proof.shares)[0])
-    if signer is None or signer.role != COORDINATOR or shares.run != proof.run:
-        raise BadProof("The proof's share set is not signed by the run's coordinator.")
-    if not shares.previous_size <= proof.registration.index < shares.size or shares.size > proof.shares.index:
-        raise BadProof("The proof's share set is not the one that makes the registration's beacon.")
-    values: dict[bytes, bytes] = {}
-    for data in shares.shares:
-        envelope, share = _opened(data, Share, "share")
-        role = root.find(share.verifier)
-        if envelope.signers != (share.verifier,) or role is None or role.role == COORDINATOR:
-            raise BadProof("A share in the proof is not signed by a verifier.")
-        if (share.run, share.size, share.root_hash) != (shares.run, shares.size, shares.root_hash):
-            raise BadProof("A share in the proof is for another tree.")
-        values[share.verifier] = share.share
-    if len(values) != len(shares.shares) or len(values) < root.witness_threshold:
-        raise BadProof("The proof's share set has too few shares.")
-    return join_nonce(proof.run, header.peer, beacon(shares.run, shares.size, shares.root_hash, values))
+# ---- a wrong game that a contributor signed or a verifier accepted
 
 
-def _opened(data: bytes, cls: type[R], what: str) -> tuple[Envelope, R]:
-    try:
-        envelope = Envelope.parse(data)
-        return envelope, cls.open(envelope)
-    except ProtocolError as error:
-        raise BadProof(f"The proof's {what} is wrong: {error}") from error
-
-
-def _logged(item: LoggedEntry, cls: type[R], head: Checkpoint) -> R:
-    verify_inclusion(leaf_hash(item.entry), item.index, head.size, item.path, head.root_hash)
-    return _opened(item.entry, cls, cls.NAME.replace("-", " "))[1]
-
-
-def _signers(item: LoggedEntry) -> tuple[bytes, ...]:
-    return Envelope.parse(item.entry).signers
-
-
-# ---- what is wrong with it
-
-
-def _breach(context: _Context, network_of: NetworkOf, kernel: Kernel) -> str:
+def _breach(context: ProofContext, network_of: NetworkOf, kernel: Kernel) -> str:
     """What the accused's game did, as the rest of a sentence; raises BadProof if nothing is wrong with it."""
     fault = _setup_fault(context)
     if context.proof.kind not in (PLY, RULES):
@@ -214,11 +133,21 @@ def _breach(context: _Context, network_of: NetworkOf, kernel: Kernel) -> str:
     if fault is not None:
         raise BadProof("The game's setup is not what its seed gives, which is another kind of proof.")
     if context.proof.kind == RULES:
-        return _rules_fault(context)
-    return _ply_fault(context, network_of, kernel)
+        fault = _rules_fault(context)
+        if fault is None:
+            raise BadProof("The game follows the rules.")
+        return fault
+    fault = _ply_fault(context, network_of, kernel)
+    if fault is None:
+        ply = context.proof.ply_index + context.game.header.opening_moves
+        raise BadProof(f"Ply {ply} of the game is what its search gives.")
+    return fault
 
 
-def _setup_fault(context: _Context) -> str | None:
+# ---- what may be wrong
+
+
+def _setup_fault(context: ProofContext) -> str | None:
     header, setup = context.game.header, context.setup
     if header.counter != context.counter:
         return f"has counter {header.counter} in place of {context.counter}"
@@ -232,7 +161,7 @@ def _setup_fault(context: _Context) -> str | None:
     return None
 
 
-def _rules_fault(context: _Context) -> str:
+def _rules_fault(context: ProofContext) -> str | None:
     header = context.game.header
     game = Game(context.setup.rules)
     for ply, move in enumerate(context.game.moves):
@@ -247,10 +176,11 @@ def _rules_fault(context: _Context) -> str:
         return f"has a score of {score / 2}, not {header.score_half / 2}"
     if header.result != (0 if score == 0 else 1 if score > 0 else 2):
         return "has another result than its score says"
-    raise BadProof("The game follows the rules.")
+    return None
 
 
-def _ply_fault(context: _Context, network_of: NetworkOf, kernel: Kernel) -> str:
+def _ply_fault(context: ProofContext, network_of: NetworkOf, kernel: Kernel) -> str | None:
+    """What the search of the proof's ply gives otherwise; BadProof where it is not this game's, or cannot be searched."""
     proof, game = context.proof, context.game
     record = verify_ply(proof.ply, proof.ply_path, game)
     if record.ply != proof.ply_index + game.header.opening_moves:
@@ -261,7 +191,7 @@ def _ply_fault(context: _Context, network_of: NetworkOf, kernel: Kernel) -> str:
         raise BadProof("The game breaks the rules before this ply, which is another kind of proof.")
     ply = repeat_ply(job, game.moves, record.ply, kernel)
     if ply.record() == proof.ply:
-        raise BadProof(f"Ply {record.ply} of the game is what its search gives.")
+        return None
     fields = " and ".join(differences(proof.ply, ply, game.header.size))
     return f"has another {fields} at ply {record.ply} than its search gives"
 
@@ -276,11 +206,11 @@ def _is_illegal(job: Job, game: GameLeaf, ply: int) -> bool:
     return not any(position.legal())
 
 
-def _network(context: _Context, network_of: NetworkOf) -> Network | None:
+def _network(context: ProofContext, network_of: NetworkOf) -> Network | None:
     digest = context.network
     if not digest:
         return None
-    file = first_network(context.manifest, context.header.manifest)
+    file = first_network(context.manifest, context.header.manifest) if context.is_first else None
     if file is None or sha256(file).digest() != digest:
         file = network_of(digest)
     if file is None:

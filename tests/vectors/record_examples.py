@@ -200,6 +200,7 @@ def _story() -> tuple[dict[str, Example], list[bytes]]:
         accused="contributor",
         root=log.entries[0],
         manifest=log.entries[1],
+        later=(),
         release=first.encode(),
         checkpoint=note.with_signatures([cosignature]).encode(),
         header=log.proof(header_index, proof_size),
