@@ -4,6 +4,9 @@ Spec: `docs/spec/proof.md`. The state sees that a proof rests on logged words of
 for `verification.proof`, which needs the network's file: the coordinator asks it before a ban, an audit of every ban.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from protocol.entries import Entry
 from protocol.envelope import Envelope
 from protocol.errors import ProtocolError
@@ -45,6 +48,11 @@ class Convictions:
     def banned_at(self, key: bytes) -> int:
         """The log index of the ban of `key`; KeyError without one."""
         return self._banned[key]
+
+    @property
+    def shown(self) -> Mapping[int, int]:
+        """The header index of every batch that is shown to be wrong, with that of the entry that shows it."""
+        return MappingProxyType(self._shown)
 
     def is_shown(self, header_index: int) -> bool:
         """Whether a ban, a pardon or a reveal shows that the batch logged there is wrong."""
