@@ -1,12 +1,14 @@
 """The coordinator's decisions: checks the traces behind each verdict and logs what became of each batch.
 
 Spec: `docs/spec/admission.md`. The state says which decision is due; this part adds the one thing the log cannot show:
-that the opened traces are those of the replayed games.
+that the opened traces are those of the replayed games, and that a blob for which a batch is rejected is wrong.
 """
+
+from collections.abc import Callable
 
 from node.coordinator.log_writer import LogWriter
 from node.member import Member
-from protocol.admission import ACCEPTED, Admission
+from protocol.admission import ACCEPTED, REJECTED, Admission
 from protocol.batch import parse_batch
 from protocol.compress import decompress
 from protocol.ed25519 import SecretKey
@@ -20,12 +22,18 @@ MOST_AT_ONCE = 256
 
 
 class Adjudicator:
-    """Logs admissions, at most one entry a call."""
+    """Logs admissions, at most one entry a call.
 
-    def __init__(self, member: Member, secret: SecretKey, log: LogWriter) -> None:
+    `may_reject(check)` says whether the coordinator's own look at a blob confirms a verdict that rejects the batch for it.
+    """
+
+    def __init__(
+        self, member: Member, secret: SecretKey, log: LogWriter, may_reject: Callable[[BatchSubject], bool]
+    ) -> None:
         self._member = member
         self._secret = secret
         self._log = log
+        self._may_reject = may_reject
 
     def decide(self) -> int:
         """Logs every decision that is due; how many there were."""
@@ -51,6 +59,8 @@ class Adjudicator:
 
         Those that only wait for a verifier go on waiting.
         """
+        if due.decision.outcome == REJECTED and not all(self._may_reject(check) for check in due.checks):
+            return False
         if due.checks:
             return all(self._is_backed(check) for check in due.checks)
         return not self._member.blob_store.has(due.batch.header.blob_digest)

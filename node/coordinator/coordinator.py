@@ -14,6 +14,7 @@ from node.coordinator.backlog import Backlog
 from node.coordinator.gatekeeper import Gatekeeper
 from node.coordinator.intake import Intake
 from node.coordinator.log_writer import LogWriter
+from node.coordinator.prosecutor import Prosecutor
 from node.coordinator.trainer_process import Train, TrainingFailed
 from node.coordinator.training_cycle import TrainingCycle
 from node.engine.engine import Engine
@@ -51,7 +52,9 @@ class Coordinator:
         self._announce = announce
         log.on_cosigned = announce
         self.intake = Intake(member, secret, log, engine)
-        self._adjudicator = Adjudicator(member, secret, log)
+        self.prosecutor = Prosecutor(member, secret, log, engine)
+        self.intake.on_proof = self.prosecutor.take
+        self._adjudicator = Adjudicator(member, secret, log, self.prosecutor.may_reject)
         self._cycle = TrainingCycle(member, secret, log, train)
         self._gatekeeper = Gatekeeper(member, secret, log)
         self._outbox = Outbox(member)
@@ -72,6 +75,7 @@ class Coordinator:
             keep = self._member.services.keep
             nursery.start_soon(keep, "pulse", self._pulse)
             nursery.start_soon(keep, "outbox", self._outbox.run)
+            nursery.start_soon(keep, "prosecutor", self.prosecutor.run)
             with self._working:
                 async with trio.open_nursery() as work:
                     work.start_soon(keep, "learning", self._learn)
@@ -129,10 +133,10 @@ class Coordinator:
             "coordinator",
             self._secret.public,
             self._outbox,
-            [*self._backlog.queues, self.intake.door.queue],
+            [*self._backlog.queues, self.intake.door.queue, self.prosecutor.queue],
             doing="draining" if self._working.cancel_called else self.doing,
             training=self._cycle.progress,
-            faults=[fault.reason for fault in state.faults],
+            faults=[*(fault.reason for fault in state.faults), *self.prosecutor.faults],
             releases=[
                 {"name": info.name, "number": info.number, "steps": info.steps} for info in state.releases.all[1:]
             ],

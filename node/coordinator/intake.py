@@ -6,12 +6,11 @@ after another: of many headers for the same counters one is logged, and the blob
 Registrations with a stamp are the doorkeeper's.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import trio
 
-from native.network import Kernel
 from node.coordinator.doorkeeper import Doorkeeper
 from node.coordinator.log_writer import LogWriter
 from node.engine.engine import Engine
@@ -22,16 +21,13 @@ from protocol.ed25519 import SecretKey
 from protocol.entries import Entry, parse_entry
 from protocol.envelope import Envelope
 from protocol.epoch import EpochHash, EpochReveal
-from protocol.errors import ProtocolError
 from protocol.gate import GateResult
 from protocol.header import BatchHeader
-from protocol.proof import Ban
 from protocol.receipt import Receipt
 from protocol.record import Record
 from protocol.registration import Registration
-from protocol.verdict import REJECT, TraceOpening, Verdict
+from protocol.verdict import TraceOpening, Verdict
 from verification.faults import LogFault
-from verification.proof import NetworkMissing, check_proof
 
 POSTABLE = (Registration, BatchHeader, EpochHash, EpochReveal, Verdict, TraceOpening, GateResult)
 FETCH_WITHIN_S = 30
@@ -39,13 +35,13 @@ RECEIPTED = (BatchHeader, GateResult)
 
 
 class Intake:
-    """Serves posts and cosignings."""
+    """Serves posts and cosignings. `on_proof(verdict, proof)` is told of a proof that came with a logged verdict."""
 
     def __init__(self, member: Member, secret: SecretKey, log: LogWriter, engine: Engine) -> None:
         self._member = member
         self._secret = secret
         self._log = log
-        self._engine = engine
+        self.on_proof: Callable[[Verdict, bytes], None] = lambda verdict, proof: None
         self._turns: dict[bytes, trio.Lock] = {}
         self.door = Doorkeeper(member, secret, log, engine)
 
@@ -73,8 +69,8 @@ class Intake:
                 if isinstance(entry.record, Registration) and not entry.record.invite:
                     return await self.door.take(entry, entry.record, peer)
                 index = await self._take(post, entry, peer)
-        if isinstance(entry.record, Verdict) and post.proof and self._is_at_large(entry.record):
-            await self._ban(post.proof)
+        if isinstance(entry.record, Verdict) and post.proof:
+            self.on_proof(entry.record, post.proof)
         receipt = self._receipt(entry.envelope.digest, index) if isinstance(entry.record, RECEIPTED) else b""
         return Posted(index, receipt)
 
@@ -136,28 +132,3 @@ class Intake:
         state = self._member.state
         receipt = Receipt(state.run, subject, index, state.size, state.tree.inclusion_proof(index, state.size))
         return receipt.seal(self._secret).encode()
-
-    def _is_at_large(self, verdict: Verdict) -> bool:
-        """Whether a rejecting verdict's contributor is not banned: also when a kill came between the verdict and the ban."""
-        state = self._member.state
-        batch = state.batch(verdict.index)
-        return verdict.outcome == REJECT and batch is not None and not state.is_banned(batch.header.peer)
-
-    async def _ban(self, proof: bytes) -> None:
-        """Repeats a proof with the scalar kernel and bans whom it convicts."""
-        state = self._member.state
-        try:
-            finding = await self._engine.compute(check_proof, proof, state.run, self._network_of, Kernel.SCALAR)
-            if state.is_banned(finding.subject):
-                return
-            self._log.append(Ban(state.run, finding.subject, proof).seal(self._secret))
-        except (LogFault, ProtocolError, NetworkMissing) as error:
-            self._member.events("proof-fails", f"A verifier's proof does not hold: {error}")
-        else:
-            self._member.wake()
-            self._member.events("ban", f"Banned {finding.subject.hex()[:8]}: {finding.sentence}")
-
-    def _network_of(self, digest: bytes) -> bytes | None:
-        """A release's network file by its SHA-256."""
-        blobs = (each.network_blob for each in self._member.state.releases.all if each.network == digest)
-        return next((data for blob in blobs if (data := self._member.blob_store.get(blob)) is not None), None)
