@@ -12,7 +12,7 @@ from typing import Any
 import trio
 
 from native.search import Player
-from node.contributor.registrar import awaited, register
+from node.contributor.registrar import Registrar
 from node.disk.store import Series
 from node.engine.engine import Engine
 from node.gate_player import GatePlayer
@@ -64,8 +64,7 @@ class Contributor:
         self._engine = engine
         self._kernel = kernel
         self._in_flight = in_flight
-        self._invite = invite
-        self._name = name
+        self._registrar = Registrar(member, secret, engine, invite, name)
         self.outbox = Outbox(member)
         self._gate = GatePlayer(member, secret, engine, self.outbox)
         self._draining = trio.Event()
@@ -79,7 +78,7 @@ class Contributor:
     def queues(self) -> list[dict[str, Any]]:
         """For `gonode status`: the finished games, and why play is paused; before, what the registration waits for."""
         member = self._member
-        if (reason := awaited(member, self._secret.public)) is not None:
+        if (reason := self._registrar.waiting_for) is not None:
             return [queue_of(member, "registration", 1, reason, self._began)]
         kept = sum(len(member.store.games(release.id)) for release in member.releases[-2:])
         if self.paused_since is None:
@@ -117,7 +116,7 @@ class Contributor:
                 nursery.cancel_scope.cancel()
 
             nursery.start_soon(give_up)
-            await register(self._member, self._secret, self._invite, self._name)
+            await self._registrar.register()
             nursery.cancel_scope.cancel()
             return True
         return False
@@ -138,7 +137,10 @@ class Contributor:
             for batch in state.batches.all
             if batch.header.peer == key and batch.decision is not None and batch.decision.outcome == REJECTED
         )
-        raise Expelled(f"This run takes nothing more from this key: {next(reasons, 'it is banned')}")
+        reason = next(reasons, "it is banned")
+        if state.registry.has_lost_slot(key):
+            reason = "it sent no batch in time and lost its probation slot; join with another key (--dir DIR)."
+        raise Expelled(f"This run takes nothing more from this key: {reason}")
 
     async def _play(self) -> None:
         member = self._member

@@ -117,7 +117,9 @@ class Doorkeeper:
         if len(self._waiting) >= MOST_WAITING:
             raise CallRefused(f"{MOST_WAITING} registrations wait for a slot, which is all; come again later.")
         if Counter(each.group for each in self._waiting.values())[group] >= MOST_OF_GROUP:
-            raise CallRefused(f"{MOST_OF_GROUP} registrations wait that came from addresses near yours; come again later.")
+            raise CallRefused(
+                f"{MOST_OF_GROUP} registrations wait that came from addresses near yours; come again later."
+            )
 
     async def _require_stamp(self, record: Registration, group: str, peer: bytes | None) -> None:
         """Tries the stamp; raises CallRefused, and complains of `peer` when it does not hold."""
@@ -175,7 +177,9 @@ class Doorkeeper:
                     self._append(each.envelope)
                 except CallRefused as refusal:
                     peer = each.record.peer.hex()[:8]
-                    self._member.events("fault", f"The registration of {peer}, which won a slot, is not logged: {refusal}")
+                    self._member.events(
+                        "fault", f"The registration of {peer}, which won a slot, is not logged: {refusal}"
+                    )
                 self._drop(each)
 
     def _sweep(self) -> None:

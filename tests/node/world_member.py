@@ -1,4 +1,4 @@
-"""A member whose coordinator is a world in this process: what it posts is logged there at once."""
+"""A member whose coordinator is a world in this process: what it posts is logged there at once, or waits for a slot."""
 
 from collections.abc import Callable
 from random import Random
@@ -12,7 +12,7 @@ from node.peering.backoff import Backoff
 from node.peering.call import CallRefused
 from node.peering.post import Post, Posted
 from tests.verification.world import World
-from verification.faults import LogFault
+from verification.faults import LogFault, NotYet
 from verification.state import LogState
 
 T = TypeVar("T")
@@ -26,6 +26,7 @@ class WorldMember:
         self.store = store
         self.troubles: list[Exception] = []
         self.posts = 0
+        self.waiting: list[bytes] = []
         self.said: list[str] = []
         self.reach = SimpleNamespace(backoff=Backoff(lambda: True, Random(1)))
         self.before_post: Callable[[], None] = lambda: None
@@ -54,9 +55,21 @@ class WorldMember:
                 raise self.troubles.pop(0)
         try:
             index = self.world.log_bytes(post.envelope)
+        except NotYet:
+            self.waiting.append(post.envelope)
+            return Posted(0, b"", place=len(self.waiting), waiting=len(self.waiting))
         except LogFault as fault:
             raise CallRefused(fault.reason) from None
         return Posted(index, b"")
+
+    def never_logged(self, data: bytes) -> str | None:
+        try:
+            self.state.check(data)
+        except NotYet:
+            return None
+        except LogFault as fault:
+            return fault.reason
+        return None
 
     async def until(self, condition: Callable[[], T | None]) -> T:
         while (answer := condition()) is None:

@@ -7,6 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from node.contributor.contributor import MOST_WAITING, Contributor
+from tests.node.keys import secret
 
 
 async def test_a_pause_is_told_once_and_its_end_once(autojump_clock: MockClock) -> None:
@@ -25,7 +26,7 @@ async def test_a_pause_is_told_once_and_its_end_once(autojump_clock: MockClock) 
         events=say,
         change_within=change_within,
     )
-    role = Contributor(member, None, None, "scalar", 1, b"", "ada")  # type: ignore[arg-type]
+    role = Contributor(member, secret(1), None, "scalar", 1, b"", "ada")  # type: ignore[arg-type]
     paused, goes_on = f"Play is paused: {MOST_WAITING} batches wait to be logged.", "Play goes on."
     await role._pause(lambda: True)
     assert said == []

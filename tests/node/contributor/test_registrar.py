@@ -7,13 +7,15 @@ import pytest
 import trio
 import trio.testing
 
-from node.contributor.registrar import RegistrationRefused, awaited, register
+from node.contributor.registrar import Registrar, RegistrationRefused
 from node.disk.store import Head, Store
 from node.peering.call import CallRefused
 from node.peering.transport import Unreachable
+from protocol.ed25519 import SecretKey
 from protocol.registration import Registration
 from tests.node.keys import secret
 from tests.node.world_member import WorldMember
+from tests.sim.inline_engine import InlineEngine
 from tests.verification.world import World
 
 KEY = secret(1)
@@ -31,6 +33,11 @@ def registration(world: World, invite: str) -> Registration:
     return Registration(world.run, KEY.public, "ada", b"", size, root, world.invite(invite), 0)
 
 
+def registrar(member: WorldMember, invite: bytes, key: SecretKey = KEY) -> Registrar:
+    """One that registers a key with an invite, or without."""
+    return Registrar(member, key, InlineEngine(), invite, "ada")  # type: ignore[arg-type]
+
+
 async def entered(member: WorldMember, invite: bytes) -> None:
     """Registers, with a coordinator that makes the beacon a second later."""
 
@@ -42,7 +49,7 @@ async def entered(member: WorldMember, invite: bytes) -> None:
     async with trio.open_nursery() as nursery:
         if member.state.registry.find(KEY.public) is None:
             nursery.start_soon(beacon)
-        await register(member, KEY, invite, "ada")  # type: ignore[arg-type]
+        await registrar(member, invite).register()
         nursery.cancel_scope.cancel()
 
 
@@ -62,21 +69,22 @@ async def test_nothing_is_believed_before_it_is_cosigned(
     member: WorldMember, autojump_clock: trio.testing.MockClock
 ) -> None:
     member.is_witnessed = False
-    assert awaited(member, KEY.public) == "the run's coordinator to register this key"  # type: ignore[arg-type]
+    entering = registrar(member, b"")
+    assert entering.waiting_for == "the run's coordinator to register this key"
     with trio.move_on_after(60):
         await entered(member, member.world.invite("a"))
     assert member.state.join_nonce(KEY.public) is not None
     assert member.said == []
-    assert awaited(member, KEY.public) == "the run's verifiers to witness the registration"  # type: ignore[arg-type]
+    assert entering.waiting_for == "the run's verifiers to witness the registration"
     member.is_witnessed = True
     await entered(member, b"")
-    assert awaited(member, KEY.public) is None  # type: ignore[arg-type]
+    assert entering.waiting_for is None
     assert member.said == ["registered"]
 
 
 async def test_without_an_invite(member: WorldMember) -> None:
     with pytest.raises(RegistrationRefused, match="no invite was given"):
-        await register(member, KEY, b"", "ada")  # type: ignore[arg-type]
+        await registrar(member, b"").register()
     assert member.posts == 0
 
 
@@ -93,7 +101,7 @@ async def test_the_log_of_a_fresh_copy_has_the_key_already(
         return head()
 
     monkeypatch.setattr(member, "newest_head", caught_up)
-    await register(member, KEY, b"", "ada")  # type: ignore[arg-type]
+    await registrar(member, b"").register()
     assert (member.posts, member.said) == (0, ["registered"])
 
 
@@ -103,7 +111,7 @@ async def test_a_used_invite_is_refused_with_the_reason(
     invite = member.world.invite("a")
     await entered(member, invite)
     with pytest.raises(RegistrationRefused, match="The coordinator does not register this key: "):
-        await register(member, secret(2), invite, "bob")  # type: ignore[arg-type]
+        await registrar(member, invite, secret(2)).register()
 
 
 async def test_a_coordinator_that_is_away_is_tried_again(
@@ -128,5 +136,5 @@ async def test_a_refusal_of_what_was_logged_before_is_no_refusal(
 
     member.before_post = logged_meanwhile
     member.troubles = [CallRefused("This key is registered already.")]
-    await register(member, KEY, world.invite("a"), "ada")  # type: ignore[arg-type]
+    await registrar(member, world.invite("a")).register()
     assert member.said == ["registered"]
