@@ -11,16 +11,19 @@ from typing import Any, Final
 
 import trio
 
+from node.engine.engine import Engine
 from node.member import Member
 from node.peering.call import CallRefused, serve_calls
 from node.peering.pace import SharedPace
 from node.peering.post import HELD, POST_PROTOCOL, RELAYED, Post, Posted, mirror_key
-from node.peering.transport import TransportError
+from node.peering.transport import Misdeed, TransportError
 from node.status import queue_of
 from node.verifier.shelf import Kept, Quota, Shelf, author_of
 from protocol.entries import Entry, parse_entry
+from protocol.errors import BadStamp
 from protocol.gate import GateResult
 from protocol.header import BatchHeader
+from protocol.registration import Registration
 
 FETCH_WITHIN_S: Final = 30
 ANSWER_WITHIN_S: Final = 20.0
@@ -41,8 +44,9 @@ PROVIDE_AGAIN_S: Final = 60.0
 class Mirror:
     """Serves posts from when it is made; `run` passes on what is kept."""
 
-    def __init__(self, member: Member, quota: Quota | None = None) -> None:
+    def __init__(self, member: Member, engine: Engine, quota: Quota | None = None) -> None:
         self._member = member
+        self._engine = engine
         self._shelf = Shelf(member.store, quota or Quota())
         self._passed: dict[tuple[bytes, bytes], int] = {}
         self._busy: set[bytes] = set()
@@ -93,7 +97,7 @@ class Mirror:
             raise CallRefused(reason)
         is_logged = entry.envelope.digest in state.subjects.by_digest
         if is_logged or not isinstance(record, BatchHeader | GateResult):
-            return await self._pass_on_now(data, is_logged, peer)
+            return await self._pass_on_now(entry, data, is_logged, peer)
         author = author_of(record)
         if self._serving_of[author] >= AT_ONCE_OF_AUTHOR:
             raise CallRefused("This verifier is busy with other posts of this contributor.")
@@ -106,13 +110,15 @@ class Mirror:
             if not self._serving_of[author]:
                 del self._serving_of[author]
 
-    async def _pass_on_now(self, data: bytes, is_logged: bool, peer: bytes) -> Posted:
+    async def _pass_on_now(self, entry: Entry, data: bytes, is_logged: bool, peer: bytes) -> Posted:
         """The coordinator's answer to what is not kept: a registration, or what the log has and only lacks its receipt.
 
         Anybody can post what is logged, so this has a pace: it is this verifier that the coordinator sees ask.
         """
         if not self._pace.take(peer):
             raise CallRefused("This verifier passes no more on now; ask others, or again later.")
+        if isinstance(entry.record, Registration) and not entry.record.invite and not is_logged:
+            await self._require_stamp(entry.record, peer)
         failure = "The coordinator does not answer this verifier."
         try:
             with trio.move_on_after(ANSWER_WITHIN_S):
@@ -122,6 +128,15 @@ class Mirror:
         if is_logged:
             return HELD
         raise CallRefused(failure)
+
+    async def _require_stamp(self, record: Registration, peer: bytes) -> None:
+        """Tries the stamp of a registration: the coordinator would hold it against this verifier if it were none."""
+        state = self._member.state
+        try:
+            await self._engine.compute(state.slots.verify_stamp, record, state.manifest.admission.stamp_difficulty)
+        except BadStamp as error:
+            self._member.transport.complain(peer, Misdeed.UNSTAMPED)
+            raise CallRefused(str(error)) from None
 
     async def _keep(self, entry: Entry, record: BatchHeader | GateResult, data: bytes, peer: bytes) -> Kept:
         """Has an entry and its blob on disk; raises CallRefused when that cannot be."""

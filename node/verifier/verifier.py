@@ -67,7 +67,7 @@ class Verifier:
         self.outbox = Outbox(member, self._answered)
         self._epochs = EpochKeeper(member, secret)
         self._witness = Witness(member, secret, self._epochs)
-        self._mirror = Mirror(member)
+        self._mirror = Mirror(member, engine)
         member.keeps = self._mirror.names
         self._draining = trio.Event()
         self._busy: set[bytes] = set()

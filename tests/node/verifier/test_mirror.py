@@ -23,7 +23,7 @@ from node.peering.call import CallRefused, call, serve_calls
 from node.peering.memory.network import MemoryNetwork
 from node.peering.post import HELD, POST_PROTOCOL, Post, Posted
 from node.peering.reach import RemoteReach
-from node.peering.transport import PeerGone, Unreachable, peer_id
+from node.peering.transport import Misdeed, PeerGone, Unreachable, peer_id
 from node.verifier.mirror import AT_ONCE_OF_AUTHOR, Mirror
 from node.verifier.shelf import PREFIX, Quota
 from protocol.blob import blob_digest
@@ -31,8 +31,11 @@ from protocol.envelope import Envelope
 from protocol.header import BatchHeader
 from protocol.receipt import Receipt
 from protocol.registration import Registration
+from protocol.stamp import find_stamp, is_stamp
 from protocol.ticket import Ticket
 from tests.node.keys import secret
+from tests.sim.inline_engine import InlineEngine
+from tests.verification.manifests import small_manifest
 from tests.verification.world import World
 from verification.faults import LogFault
 
@@ -94,7 +97,7 @@ class Desk:
                     trio.current_time,
                     Random(1),
                 )
-                mirror = Mirror(self.member, self.quota)
+                mirror = Mirror(self.member, InlineEngine(), self.quota)
                 nursery.start_soon(mirror.run)
                 yield mirror
                 nursery.cancel_scope.cancel()
@@ -377,6 +380,34 @@ async def test_registrations_are_passed_on_but_not_kept(desk: Desk, autojump_clo
             with pytest.raises(CallRefused, match="registered already"):
                 await poster.post(entry)
         assert desk.kept == []
+
+
+async def test_a_registration_without_a_stamp_goes_no_further(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """It would count against the verifier at the coordinator."""
+    plain = small_manifest()
+    policy = dataclasses.replace(plain.admission, registration="stamp", stamp_difficulty=2)
+    world = World(dataclasses.replace(plain, admission=policy))
+    desk = Desk(tmp_path, MemoryNetwork(), world)
+    cyd, size = world.key("cyd"), world.state.size
+    record = Registration(world.run, cyd.public, "cyd", b"", size, world.state.tree.root(), b"", 0)
+    good, is_found = find_stamp(record, 2, 100)
+    assert is_found
+    tried = (dataclasses.replace(record, stamp=nonce) for nonce in range(1, 100))
+    wrong = next(each for each in tried if not is_stamp(each, 2))
+    told: list[Misdeed] = []
+    async with desk.mirror(), desk.poster() as poster, desk.coordinator():
+        desk.member.transport.complain = lambda peer, misdeed: told.append(misdeed)
+        for each, reason in ((record, "neither an invite nor a stamp"), (wrong, "does not reach the difficulty")):
+            with pytest.raises(CallRefused, match=reason):
+                await poster.post(each.seal(cyd).encode())
+        assert told == [Misdeed.UNSTAMPED] * 2
+        assert desk.posted == []
+        entry = good.seal(cyd).encode()
+        with pytest.raises(CallRefused, match="waits for a probation slot"):
+            await poster.post(entry)
+        assert desk.posted == [entry]
 
 
 async def test_a_post_over_its_size_ends_the_stream(desk: Desk, autojump_clock: trio.testing.MockClock) -> None:
