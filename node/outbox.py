@@ -44,6 +44,9 @@ NOT_YET_S = 10.0
 
 LOOK_EVERY_S = 1.0
 
+FILLED = "filled/"
+"""In the store: fills whose batch was put into the outbox, by owner, release and first counter."""
+
 MIRRORED_TYPES = tuple(record.payload_type() for record in MIRRORED)
 
 Answered = Callable[[str, bytes, int | None], None]
@@ -165,12 +168,16 @@ class Outbox:
         """
         try:
             record = parse_entry(post.envelope).record
-            is_behind = isinstance(record, BatchHeader) and (
-                record.first_counter >= self._member.store.series(record.release).counter
-            )
-            return not is_behind and self._member.never_logged(post.envelope) is None
+            if isinstance(record, BatchHeader) and self._is_behind(record):
+                return False
+            return self._member.never_logged(post.envelope) is None
         except ProtocolError:
             return False
+
+    def _is_behind(self, header: BatchHeader) -> bool:
+        """Whether a batch of this node's own series comes after one that was lost and is made again."""
+        is_own = not header.fill_for
+        return is_own and header.first_counter >= self._member.store.series(header.release).counter
 
     async def _offer_all(self) -> None:
         """Offers to verifiers what they do not keep yet, in order, until the coordinator may be tried again."""
@@ -263,7 +270,9 @@ class Outbox:
         if self._member.blob_store.has(record.blob_digest):
             return False
         store = self._member.store
-        if isinstance(record, BatchHeader) and record.first_counter < store.series(record.release).counter:
+        if isinstance(record, BatchHeader) and record.fill_for:
+            store.delete(sealed_fill(record.owner, record.release, record.first_counter))
+        elif isinstance(record, BatchHeader) and record.first_counter < store.series(record.release).counter:
             store.put_series(Series(record.release, record.first_counter, False))
             self.lost += 1
         elif isinstance(record, GateResult):
@@ -274,3 +283,8 @@ class Outbox:
             kind=item.kind,
         )
         return True
+
+
+def sealed_fill(owner: bytes, release: bytes, first_counter: int) -> str:
+    """The name under which the store notes that a fill was put into the outbox."""
+    return f"{FILLED}{owner.hex()}/{release.hex()}/{first_counter:016x}"

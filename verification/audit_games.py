@@ -89,7 +89,7 @@ def replay_sample(
         if played.id not in players:
             players[played.id] = _player(network_file(folder, state, played), played.id)
         block = contents[batch.index].games[number]
-        job = selfplay_job(state, played, batch.header.peer, block.header.counter, players[played.id])
+        job = selfplay_job(state, played, batch.header.owner, block.header.counter, players[played.id])
         games.append((f"batch at entry {batch.index}", job, block, number))
     _replay(games, kernel, threads)
     return f"{len(games)} of {len(places)} games replayed, bit for bit."

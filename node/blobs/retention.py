@@ -45,12 +45,21 @@ def needed_blobs(state: LogState, store: Store, is_kept: Needed) -> Needed:
     if gate is not None:
         named |= {gate.train.network_blob, gate.base.network_blob}
         named |= {each.result.blob_digest for each in state.gates.results}
+    for fill in state.fills.open:
+        named |= _network_of(state, fill.release)
     for check in state.batches.undecided():
         named.add(check.header.blob_digest)
+        named |= _network_of(state, check.header.release)
         if check.opening is not None:
             named.add(check.opening.blob_digest)
     waiting = b"\0".join(item.payload for item in store.waiting())
     return lambda digest: digest in named or digest in waiting or is_kept(digest)
+
+
+def _network_of(state: LogState, release_id: bytes) -> set[bytes]:
+    """The network that a release's games are played and replayed with."""
+    release = state.release_by_id(release_id)
+    return set() if release is None else {release.network_blob}
 
 
 class Retention:

@@ -2,7 +2,8 @@
 
 Spec: `docs/spec/batch.md`, `docs/spec/registration.md`. Invariants: a finished game is on disk before the next thing
 happens; counters are contiguous; only releases that enough witnesses cosigned are played; a batch leaves the outbox only
-with a receipt or a refusal that names why; gate games come first; nothing is signed before the engine's canaries came out.
+with a receipt or a refusal that names why; gate games come first, then what this key is asked to fill in; nothing is
+signed before the engine's canaries came out.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,9 @@ from typing import Any
 import trio
 
 from native.search import Player
+from node.contributor.fill_player import FillPlayer
 from node.contributor.registrar import Registrar
+from node.contributor.sealing import seal_batch
 from node.disk.store import Series
 from node.engine.engine import Engine
 from node.gate_player import GatePlayer
@@ -22,11 +25,7 @@ from node.outbox import BATCH, Outbox
 from node.peering.transport import TransportError
 from node.status import queue_of
 from protocol.admission import REJECTED
-from protocol.batch import batch_root, encode_batch, parse_batch
-from protocol.compress import compress
 from protocol.ed25519 import SecretKey
-from protocol.header import BatchHeader
-from verification.admission import total_visits
 from verification.releases import ReleaseInfo
 from verification.setup import selfplay_job
 
@@ -67,6 +66,7 @@ class Contributor:
         self._registrar = Registrar(member, secret, engine, invite, name)
         self.outbox = Outbox(member)
         self._gate = GatePlayer(member, secret, engine, self.outbox)
+        self._fills = FillPlayer(member, secret, engine, kernel, self.outbox, self._gate)
         self._draining = trio.Event()
         self._packing = trio.Lock()
         self.games = 0
@@ -90,6 +90,7 @@ class Contributor:
         """Finish the games in flight, send what is complete, then let `run` return."""
         self.paused_since = None
         self._draining.set()
+        self._fills.drain()
         self._member.wake()
 
     async def run(self) -> None:
@@ -101,6 +102,7 @@ class Contributor:
             keep = self._member.services.keep
             nursery.start_soon(keep, "outbox", self.outbox.run)
             nursery.start_soon(keep, "gate-player", self._gate.run)
+            nursery.start_soon(keep, "fill-player", self._fills.run)
             nursery.start_soon(self._watch_standing)
             await keep("playing", self._play)
             await self._gate.idle()
@@ -126,6 +128,7 @@ class Contributor:
         fault = self._member.home.fault
         if fault.exists():
             self._member.store.drop_all_games()
+            self._fills.forget_games()
             fault.unlink()
 
     async def _watch_standing(self) -> None:
@@ -222,6 +225,7 @@ class Contributor:
         member = self._member
         try:
             await self._gate.idle()
+            await self._fills.idle()
             job = selfplay_job(member.state, release, self._secret.public, counter, player)
             done = await self._engine.play(job)
         finally:
@@ -256,36 +260,7 @@ class Contributor:
 
     def _seal(self, release: ReleaseInfo, first: int, blocks: list[bytes], final: bool) -> None:
         member = self._member
-        state = member.state
-        raw = encode_batch(blocks)
-        batch = parse_batch(raw)
-        blob = compress(raw)
-        registration = state.registry.find(self._secret.public)
-        assert registration is not None
-        config = state.release_manifest(release).selfplay
-        header = BatchHeader(
-            run=state.run,
-            manifest=release.manifest,
-            config=config.digest(),
-            semantics=config.semantics,
-            release=release.id,
-            peer=self._secret.public,
-            registration=registration.index,
-            first_counter=first,
-            games=len(blocks),
-            plies=batch.plies,
-            visits=total_visits(batch, config),
-            batch_root=batch_root(batch),
-            blob_digest=member.blob_store.put(blob),
-            blob_len=len(blob),
-            raw_len=len(raw),
-            final=final,
-            fill_for=b"",
-            build=member.build,
-            kernel=self._kernel,
-            cpu=member.cpu,
-        )
-        envelope = header.seal(self._secret)
+        envelope = seal_batch(member, self._secret, self._kernel, release, first, blocks, final)
         with member.store.transaction():
             self.outbox.put(BATCH, envelope.digest, envelope)
             member.store.put_series(Series(release.id, first + len(blocks), final))

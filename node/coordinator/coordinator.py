@@ -11,6 +11,7 @@ import trio
 
 from node.coordinator.adjudicator import Adjudicator
 from node.coordinator.backlog import Backlog
+from node.coordinator.filler import Filler
 from node.coordinator.gatekeeper import Gatekeeper
 from node.coordinator.intake import Intake
 from node.coordinator.log_writer import LogWriter
@@ -57,6 +58,7 @@ class Coordinator:
         self._adjudicator = Adjudicator(member, secret, log, self.prosecutor.may_reject)
         self._cycle = TrainingCycle(member, secret, log, train)
         self._gatekeeper = Gatekeeper(member, secret, log)
+        self._filler = Filler(member, secret, log)
         self._outbox = Outbox(member)
         self._player = GatePlayer(member, secret, engine, self._outbox)
         self._backlog = Backlog(member, log)
@@ -83,12 +85,13 @@ class Coordinator:
             await trio.sleep_forever()
 
     async def _pulse(self) -> None:
-        """Once a second: decisions, slots, a tick if nothing else came, and a signed head, which is announced."""
+        """Once a second: decisions, slots, fills, a tick if nothing else came, and a signed head, which is announced."""
         while True:
             self._backlog.note()
             if self._adjudicator.decide():
                 self._member.wake()
             self.intake.door.step()
+            self._filler.step()
             if self._log.idle_s >= self._member.state.manifest.admission.tick_s:
                 self._log.append(self._tick().seal(self._secret))
             if self._log.sign_head():
@@ -133,7 +136,7 @@ class Coordinator:
             "coordinator",
             self._secret.public,
             self._outbox,
-            [*self._backlog.queues, self.intake.door.queue, self.prosecutor.queue],
+            [*self._backlog.queues, self.intake.door.queue, self.prosecutor.queue, self._filler.queue],
             doing="draining" if self._working.cancel_called else self.doing,
             training=self._cycle.progress,
             faults=[*(fault.reason for fault in state.faults), *self.prosecutor.faults],

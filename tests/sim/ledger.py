@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tests.sim.simulation import Simulation
 
 Game = tuple[bytes, bytes, int]
-"""Who played, with which release, under which counter."""
+"""Whose seeds, with which release, under which counter."""
 
 
 @dataclass(slots=True)
@@ -145,7 +145,7 @@ def games_of(header: BatchHeader, blobs: BlobStore) -> Iterator[tuple[Game, byte
     blob = blobs.get(header.blob_digest)
     assert blob is not None, "the blob of a batch is lost"
     for block in parse_batch(decompress(blob, header.raw_len)).games:
-        yield (header.peer, header.release, block.header.counter), block.raw
+        yield (header.owner, header.release, block.header.counter), block.raw
 
 
 def is_due(entry: bytes, state: LogState) -> bool:
@@ -173,12 +173,12 @@ def is_vain(entry: bytes, state: LogState) -> bool:
 
 
 def verify_series(log: Iterable[bytes]) -> None:
-    """Counters of each series are contiguous from 0, and nothing follows a final batch."""
+    """Counters of each series are contiguous from 0, and nothing but what others fill in follows a final batch."""
     counters: Counter[tuple[bytes, bytes]] = Counter()
     ended: set[tuple[bytes, bytes]] = set()
     for entry in log:
         record = parse_entry(entry).record
-        if isinstance(record, BatchHeader):
+        if isinstance(record, BatchHeader) and not record.fill_for:
             series = record.owner, record.release
             assert series not in ended
             assert record.first_counter == counters[series]
