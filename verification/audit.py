@@ -15,6 +15,7 @@ from verification.audit_files import audit_files
 from verification.audit_games import audit_gate, audit_window, replay_sample
 from verification.audit_head import Head, audit_head
 from verification.audit_release import audit_chain, audit_release, find_release
+from verification.audit_ringers import audit_ringers
 from verification.auditing import AuditFault, Check, Folder, Reader
 from verification.releases import ReleaseInfo
 
@@ -78,7 +79,10 @@ def audit(
 
     def answer_head() -> str:
         found = audit_head(folder, head, options.run, options.known_heads)
-        return found if head.state is None else found + audit_bans(folder, head.state, head.entries, options.kernel)
+        if head.state is not None:
+            found += audit_bans(folder, head.state, head.entries, options.kernel)
+            found += audit_ringers(folder, head.state, options.kernel)
+        return found
 
     ask("head", answer_head)
     if head.state is None:

@@ -398,6 +398,20 @@ class Batches:
             identity.tally = replace(identity.tally, credit_plies=0, credit_visits=0)
             self._purge([batch for batch in self._released if batch.header.peer == peer])
 
+    def retire(self, peer: bytes, index: int) -> None:
+        """A reveal at `index` shows that `peer` is the coordinator's own: nothing of it is used, or counts, any more."""
+        identity = self._identities[peer]
+        if identity.out_at is None:
+            identity.out_at = index
+        self._drop(identity, list(identity.held), index)
+        self._looking = {key: each for key, each in self._looking.items() if each.header.peer != peer}
+        identity.accusing.clear()
+        identity.tally = Tally()
+        gone = [batch for batch in self._released if batch.header.peer == peer]
+        for batch in gone:
+            batch.dropped = True
+        self._purge(gone)
+
     def release(self, identity: Identity, index: int) -> None:
         """Releases what an entry at `index` lets go of an identity."""
         for each in identity.release(self._roles.manifest.admission, index):

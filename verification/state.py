@@ -22,6 +22,7 @@ from protocol.proof import VERIFIER, Ban, FraudProof, Pardon
 from protocol.receipt import Tick
 from protocol.registration import Registration
 from protocol.release import Release
+from protocol.ringer import RingerHash, RingerReveal
 from protocol.root import Role, Root
 from protocol.slots import SlotList
 from protocol.types import ZERO
@@ -40,6 +41,7 @@ from verification.identities import BatchInfo
 from verification.rechecks import Rechecks
 from verification.registry import RegistrationInfo, Registry
 from verification.releases import ReleaseInfo, Releases
+from verification.ringers import Ringers
 from verification.roles import Change, Roles
 from verification.slots import Slots
 from verification.subjects import BatchSubject, Subjects
@@ -69,6 +71,7 @@ class LogState:
         self.releases = Releases(self.roles)
         self.batches = Batches(self.roles, self.registry, self.convictions, self.releases, self.subjects)
         self.rechecks = Rechecks(self.roles, self.epochs, self.beacons, self.convictions, self.subjects, self.batches)
+        self.ringers = Ringers(self.roles, self.convictions, self.batches)
         self.slots = Slots(self.roles, self.beacons, self.registry, self.batches)
         self.fills = Fills(self.roles, self.beacons, self.registry, self.releases, self.batches)
         self.cycles = Cycles(self.roles, self.beacons, self.batches, self.releases)
@@ -324,6 +327,10 @@ class LogState:
                 return self.rechecks.change_void(entry, record, index)
             case Scrutiny():
                 return self.rechecks.change_scrutiny(entry, record, index)
+            case RingerHash():
+                return self.ringers.change_hash(entry, record, index)
+            case RingerReveal():
+                return self.ringers.change_reveal(entry, record, index)
             case FillAssignment():
                 return self.fills.change_assignment(entry, record, index)
             case Tick():
@@ -348,7 +355,9 @@ class LogState:
 
     def _change_ban(self, entry: Entry, record: Ban, index: int) -> Change:
         change = self.convictions.change_ban(entry, record, index)
-        is_verifier = FraudProof.parse(record.proof).accused == VERIFIER
+        proof = FraudProof.parse(record.proof)
+        self.ringers.check_proof(proof)
+        is_verifier = proof.accused == VERIFIER
 
         def out() -> None:
             if is_verifier:
