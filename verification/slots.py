@@ -144,11 +144,13 @@ class Slots:
 
         return change
 
-    def replace(self, peer: bytes, replacement: bytes) -> None:
-        """`replacement` is who `peer` was, also in its slot."""
+    def replace(self, peer: bytes, replacement: bytes, index: int) -> None:
+        """From the entry at `index` on `replacement` is who `peer` was: in its slot, or without the one that it lost."""
         holder = self._holders.pop(peer, None)
         if holder is not None:
             self._holders[replacement] = holder
+        elif self._registry.has_lost_slot(peer):
+            self._registry.lose_slot(replacement, index)
 
     def settle(self, size: int) -> None:
         """Draws the open list once its beacon is there, and ends what is over for the entry at `size`, the next one."""

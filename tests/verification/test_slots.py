@@ -432,6 +432,18 @@ def test_an_invited_key_needs_no_slot_and_loses_none() -> None:
     gate.world.batch(eve)
 
 
+def test_a_new_key_takes_over_the_slot_or_its_loss() -> None:
+    gate = Gate(slots=1)
+    ada, later, last = gate.join("ada"), bytes([1]) * 32, bytes([2]) * 32
+    gate.state.slots.replace(ada.public, later, gate.state.size)
+    assert gate.state.slots.holders == (later,)
+    gate.world.ticks(TIMEOUT + 2)
+    assert gate.state.registry.has_lost_slot(later)
+    gate.state.slots.replace(later, last, gate.state.size)
+    assert gate.state.registry.has_lost_slot(last), "a new key is no way around"
+    assert gate.free() == 1
+
+
 def test_fewer_slots_in_a_new_manifest_take_none_away() -> None:
     gate = Gate(slots=2)
     ada, bob = gate.join("ada"), gate.join("bob")
