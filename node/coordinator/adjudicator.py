@@ -15,6 +15,7 @@ from protocol.ed25519 import SecretKey
 from protocol.errors import ProtocolError
 from verification.batches import Due
 from verification.faults import LogFault
+from verification.identities import REPEAT
 from verification.subjects import BatchSubject
 from verification.traces import is_backed
 
@@ -48,21 +49,23 @@ class Adjudicator:
             return 0
         for decision in decisions:
             if decision.outcome != ACCEPTED:
-                text = (
-                    f"Batch #{decision.index} {decision.outcome}: {decision.reason or 'its bytes did not come in time'}"
-                )
+                is_again = decision.order != decision.index
+                late = "nobody repeated its games in time" if is_again else "its bytes did not come in time"
+                text = f"Batch #{decision.index} {decision.outcome}: {decision.reason or late}"
                 self._member.events(decision.outcome, text, index=decision.index)
         return len(decisions)
 
     def _may_be_logged(self, due: Due) -> bool:
         """Whether the traces behind a decision are backed; or, of a batch without a verdict in time, its bytes not here.
 
-        Those that only wait for a verifier go on waiting.
+        Those that only wait for a verifier go on waiting, but for an order to repeat games, which blocks nothing.
         """
         if due.decision.outcome == REJECTED and not all(self._may_reject(check) for check in due.checks):
             return False
         if due.checks:
             return all(self._is_backed(check) for check in due.checks)
+        if any(each.index == due.decision.order and each.purpose == REPEAT for each in due.batch.rechecks):
+            return True
         return not self._member.blob_store.has(due.batch.header.blob_digest)
 
     def _is_backed(self, check: BatchSubject) -> bool:

@@ -144,8 +144,10 @@ class Verifier:
         return None if self._busy or len(self.outbox) else self.outbox.logged_size
 
     def _is_idle(self) -> bool:
-        """Whether nothing is being judged and no batch waits for a verdict, nor for the beacon that it needs first."""
-        return not self._busy and all(each.verdict is not None for each in self._member.state.batches.undecided())
+        """Whether nothing is being judged and no batch waits for a verdict that this verifier might have to give, nor for
+        the beacon that it needs first."""
+        undecided, key = self._member.state.batches.undecided(), self._secret.public
+        return not self._busy and all(each.verdict is not None or key not in each.candidates for each in undecided)
 
     async def _judge(self, subject: Subject) -> None:
         try:

@@ -16,6 +16,7 @@ from protocol.ed25519 import SecretKey
 from verification.state import LogState
 
 MakeContributor = Callable[..., Contributor]
+MakeVerifier = Callable[..., Verifier]
 
 
 @dataclass(slots=True)
@@ -58,6 +59,7 @@ class Node:
     skew_s: float = 0.0
     invite: bytes = b""
     make: MakeContributor = Contributor
+    make_verifier: MakeVerifier = Verifier
     is_honest: bool = True
     lives: list[Life] = field(default_factory=list)
     member: Member | None = None

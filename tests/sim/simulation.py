@@ -304,7 +304,7 @@ class Simulation:
                     member, node.secret, node.engine, "best", 2, node.invite, node.name.replace(" ", "-")
                 )
             else:
-                runner = Verifier(member, node.secret, node.engine)
+                runner = node.make_verifier(member, node.secret, node.engine)
             node.role = runner
             await runner.run()
 
