@@ -25,7 +25,7 @@ from tests.fuzz.mutation import MAX_BYTES, mutate
 
 CASES = Path(__file__).parents[1] / "cases" / "rules" / "sgf.json"
 MOST_LINES = 3
-MOST_SECONDS = 5.0
+MOST_CPU_S = 5.0
 
 TOKEN = re.compile(rb"\[(?:[^\]\\]|\\.)*\]|[A-Za-z]+|.", re.DOTALL)
 NAMES = b"B W AB AW AE PL C SZ KM HA RU RE PB PW GM FF CA AP TB LB KoMi AddBlack X".split()
@@ -83,7 +83,7 @@ def mutate_tokens(rng: random.Random, data: bytes, other: bytes) -> bytes:
 
 def judge(data: bytes) -> list[str]:
     """What became of each line that was looked at; raises what should not have escaped."""
-    begin = time.monotonic()
+    begin = time.process_time()
     found = []
     try:
         for game in parse_collection(data)[:MOST_LINES]:
@@ -95,7 +95,7 @@ def judge(data: bytes) -> list[str]:
     except SgfError as error:
         _verify_sentence(error)
         found.append("refused")
-    if time.monotonic() - begin > MOST_SECONDS:
+    if time.process_time() - begin > MOST_CPU_S:
         raise AssertionError("it took too long")
     return found
 
