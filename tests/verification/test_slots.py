@@ -490,6 +490,7 @@ def test_any_order_of_events_keeps_within_the_slots(word: str) -> None:
             case "batch" if state.slots.holders and state.join_nonce(state.slots.holders[0]) is not None:
                 info = state.registry.find(state.slots.holders[0])
                 assert info is not None
+                assert isinstance(info.record, Registration)
                 gate.world.batch(gate.world.key(info.record.name))
         draw = state.slots.draw
         reserved = 0 if draw is None else draw.places - len(draw.logged)
