@@ -14,7 +14,18 @@ import trio.testing
 
 from node.disk.blob_store import BlobStore
 from node.disk.store import Series, Store
-from node.outbox import BATCH, GATE_RESULT, HELD_AGAIN_S, KINDS, NOT_YET_S, OFFERED_AGAIN_S, OPENING, VERDICT, Outbox
+from node.outbox import (
+    BATCH,
+    GATE_RESULT,
+    HELD_AGAIN_S,
+    KINDS,
+    NOT_YET_S,
+    OFFERED_AGAIN_S,
+    OPENING,
+    VERDICT,
+    Outbox,
+    sealed_fill,
+)
 from node.peering.backoff import FIRST_S, LAST_S, Backoff
 from node.peering.call import CallRefused
 from node.peering.post import HELD, Post, Posted
@@ -231,6 +242,25 @@ async def test_an_item_whose_blob_is_lost_is_dropped_and_its_games_are_wanted_ag
     assert desk.said == ["refused"] * 3 + ["waiting", "logged"], "what names no blob is tried again"
     assert desk.store.series(batch.release) == Series(batch.release, batch.first_counter, False)
     assert desk.store.get(f"gate/{result.assignment}") is None
+
+
+async def test_a_fill_whose_blob_is_lost_is_played_again_and_the_own_series_is_as_it_was(
+    desk: Desk, autojump_clock: trio.testing.MockClock
+) -> None:
+    outbox = outbox_of(desk)
+    example = examples()["batch-header"]
+    assert isinstance(example.record, BatchHeader)
+    assert example.signer is not None
+    header = dataclasses.replace(example.record, fill_for=b"\1" * 32)
+    own, name = Series(header.release, 64, False), sealed_fill(header.owner, header.release, header.first_counter)
+    desk.store.put_series(own)
+    desk.store.put(name, b"")
+    outbox.put(BATCH, b"key", header.seal(example.signer))
+    desk.answers = [Unreachable("The blob cannot be fetched.")]
+    await sent(outbox)
+    assert desk.store.series(header.release) == own
+    assert desk.store.get(name) is None
+    assert outbox.lost == 0
 
 
 async def test_an_item_whose_blob_is_here_waits(desk: Desk, autojump_clock: trio.testing.MockClock) -> None:
