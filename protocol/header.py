@@ -13,8 +13,8 @@ from protocol.types import U16, U32, U64, Digest, Key, MaybeKey, Name, Semantics
 class BatchHeader(Record):
     """Signed by `peer`. Games are `first_counter` up to `first_counter + games`, without gaps.
 
-    `visits` is the sum of what the config gives each searched ply. `fill_for` names the owner of the seeds when that is
-    not the signer. `build`, `kernel` and `cpu` only inform.
+    `visits` is the sum of what the config gives each searched ply. `fill_for` names the owner of the seeds where
+    the batch fills in games of a series, else it is empty. `build`, `kernel` and `cpu` only inform.
     """
 
     NAME = "batch-header"
