@@ -31,6 +31,7 @@ def strings(value: Any) -> list[str]:
         ("ticket", "ticket/two-addresses", ("input", "text")),
         ("seeds", "seeds/game-seed-0", ("input",)),
         ("seeds", "seeds/game-seed-0", ("output",)),
+        ("registration", "stamp/found", ("output",)),
         ("log", "checkpoint/cosigned", ("input", "note")),
         ("log", "tiles/bundle", ("input", "bundle")),
     ],
