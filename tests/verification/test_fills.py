@@ -2,17 +2,20 @@
 
 from dataclasses import replace
 
+from native.network import Kernel
 from protocol.admission import LOST, Admission, Decision
 from protocol.ed25519 import SecretKey
 from protocol.fills import FillAssignment
 from protocol.header import BatchHeader
 from protocol.seeds import PPM, fill_rank, is_picked
 from protocol.types import ZERO
+from tests.verification import edits
 from tests.verification.manifests import digest_of
 from tests.verification.test_batches import accept, policy, reject
 from tests.verification.test_state import refused
 from tests.verification.world import World
 from verification.identities import BatchInfo
+from verification.proof import check_proof
 from verification.series import Fill
 from verification.setup import selfplay_job
 from verification.state import LogState
@@ -223,18 +226,41 @@ def test_others_fill_a_tail_in() -> None:
     assert world.state.next_counter(ada.public, fill.release) == 4
 
 
-def test_wrong_games_of_a_fill_are_found() -> None:
+def test_wrong_games_of_a_fill_are_found_and_proved() -> None:
+    world = crowd("ada bob cyd", timeout_entries=200)
+    fill = end(world, "ada")
+    player = ask(world)
+    release = world.state.release
+    good = world.play_blocks(
+        [selfplay_job(world.state, release, fill.owner, counter, world.player(release)) for counter in (2, 3)]
+    )
+    header = world.header(player, edits.of_game(0, edits.value(0))(good), release=release)
+    index = world.log(replace(header, first_counter=2, fill_for=fill.owner), player)
+    world.share_set()
+    batch = world.state.batch(index)
+    assert batch is not None
+    rejected = world.judge(batch)
+    assert rejected is not None
+    assert rejected.label == "value"
+    finding = check_proof(world.accusation(batch), world.run, world.networks.get, Kernel.SCALAR)
+    assert finding.subject == player.public
+    world.admit()
+    assert world.state.is_banned(player.public)
+    assert not world.state.is_banned(fill.owner)
+
+
+def test_own_games_in_place_of_the_owners_are_found() -> None:
     world = crowd("ada bob", timeout_entries=200)
     fill = end(world, "ada")
     bob = ask(world)
-    own = world.header(bob, world.games(bob, 2))  # his own games in place of hers
+    own = world.header(bob, world.games(bob, 2))
     index = world.log(replace(own, first_counter=fill.first_counter, fill_for=fill.owner), bob)
     world.share_set()
     batch = world.state.batch(index)
     assert batch is not None
     rejected = world.judge(batch)
     assert rejected is not None
-    assert rejected.label in ("setup", "counter")
+    assert rejected.label in ("setup", "search", "counter", "move", "visits")
 
 
 def test_who_does_not_answer_is_followed_by_the_next_until_the_tail_lapses() -> None:

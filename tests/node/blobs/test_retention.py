@@ -6,10 +6,13 @@ from pathlib import Path
 import trio
 import trio.testing
 
-from node.blobs.retention import EVERY_S, MAX_AGE_S, PARTIAL_AGE_S, Retention, needed_blobs
+from node.blobs.retention import EVERY_S, MAX_AGE_S, PARTIAL_AGE_S, RELEASES, Retention, needed_blobs
 from node.disk.blob_store import BlobStore
 from node.disk.store import Store
+from protocol.seeds import PPM
 from tests.node.homes import grown_world
+from tests.verification.test_batches import policy
+from tests.verification.world import World
 
 NOW = 1_800_000_000.0
 DAY_S = 86_400.0
@@ -100,3 +103,22 @@ def test_what_a_node_needs(tmp_path: Path) -> None:
         assert decided
         assert not any(needed(batch.header.blob_digest) for batch in decided)
         assert all(needed(batch.header.blob_digest) for batch in state.batches.open)
+
+
+def test_networks_of_what_is_to_be_filled_in_stay(tmp_path: Path) -> None:
+    world = World(policy(tail_ppm=PPM, final_entries=10))
+    world.register("ada")
+    for _ in range(5):
+        world.cycle()
+    world.ticks(12)
+    world.share_set()
+    with Store(tmp_path / "node.db") as store:
+        needed = needed_blobs(world.state, store, lambda digest: False)
+    ended = [fill.release for fill in world.state.fills.open]
+    old = [release for release in world.state.releases.all[1:-RELEASES] if release.id in ended]
+    assert old
+    assert all(needed(release.network_blob) for release in old)
+    world.ticks(60)
+    with Store(tmp_path / "node.db") as store:
+        needed = needed_blobs(world.state, store, lambda digest: False)
+    assert not any(needed(release.network_blob) for release in old)
