@@ -84,7 +84,7 @@ class Handmade:
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Handmade]:
     folder = tmp_path_factory.mktemp("roles")
-    key = _request(folder)
+    key = request_of(folder)
     founded = gonode("run", "init", folder / "coordinator", "--from", TINY, "--verifier", key)
     assert founded.status == 0
     assert "Run tiny, id " in founded.err
@@ -99,7 +99,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Handmade]:
         yield Handmade(folder, ticket, coordinator, verifier)
 
 
-def _request(folder: Path) -> str:
+def request_of(folder: Path) -> str:
     """A verifier's key; a ticket is needed to ask for it, so a first run is founded for nothing else."""
     nobody = gonode("run", "init", folder / "asked", "--from", TINY)
     ended = gonode("verify", nobody.out.strip(), "--dir", folder / "verifier", "--request")
