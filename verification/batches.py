@@ -8,11 +8,12 @@ after that; what follows a gap in its series is held until somebody filled it, a
 
 from bisect import insort
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from protocol.admission import ACCEPTED, LOST, REJECTED, Admission, Decision
 from protocol.entries import Entry
 from protocol.header import BatchHeader
+from protocol.recovery import KeyReplacement
 from protocol.seeds import PPM, is_second_assigned
 from protocol.types import ZERO
 from protocol.verdict import BLOB, Verdict
@@ -89,8 +90,8 @@ class Batches:
 
     @property
     def identities(self) -> tuple[Identity, ...]:
-        """All contributors that had a header logged, in the order of their first."""
-        return tuple(self._identities.values())
+        """All contributors that had a header logged, in the order of their first; one for a key and its replacement."""
+        return tuple(dict.fromkeys(self._identities.values()))
 
     @property
     def looking(self) -> tuple[Recheck, ...]:
@@ -119,10 +120,12 @@ class Batches:
         return identity.last_index if identity is not None else None
 
     def is_out(self, peer: bytes) -> bool:
-        """Whether `peer` has a rejected batch or a ban, or lost its probation slot."""
+        """Whether `peer` has a rejected batch or a ban, lost its probation slot, or goes on under another key."""
         identity = self._identities.get(peer)
-        is_rejected = identity is not None and identity.out_at is not None
-        return is_rejected or self._convictions.is_banned(peer) or self._registry.has_lost_slot(peer)
+        if identity is not None and identity.out_at is not None:
+            return True
+        is_gone = self._registry.has_lost_slot(peer) or self._registry.successor(peer) is not None
+        return is_gone or self._convictions.is_banned(peer)
 
     def is_suspended(self, peer: bytes) -> bool:
         """Whether a verdict accuses `peer` of what no logged proof has shown yet."""
@@ -394,9 +397,9 @@ class Batches:
         identity = self._identities.get(peer)
         if identity is not None:
             self._expel(identity, index)
-            self._looking = {key: each for key, each in self._looking.items() if each.header.peer != peer}
-            identity.tally = replace(identity.tally, credit_plies=0, credit_visits=0)
-            self._purge([batch for batch in self._released if batch.header.peer == peer])
+            theirs = set(identity.batches)
+            self._looking = {key: each for key, each in self._looking.items() if each.batch not in theirs}
+            self._purge([batch for batch in self._released if batch in theirs])
 
     def retire(self, peer: bytes, index: int) -> None:
         """A reveal at `index` shows that `peer` is the coordinator's own: nothing of it is used, or counts, any more."""
@@ -411,6 +414,22 @@ class Batches:
         for batch in gone:
             batch.dropped = True
         self._purge(gone)
+
+    def replace(self, record: KeyReplacement, index: int) -> None:
+        """`record.replacement` goes on for `record.peer`, whose batches from `invalid_from` on are not its owner's."""
+        identity = self._identities.get(record.peer)
+        if identity is None:
+            return
+        foreign = [batch for batch in identity.batches if batch.index >= record.invalid_from]
+        was_wrong = identity.out_at is not None or bool(identity.accusing)
+        for batch in foreign:
+            self._convictions.forgive(batch.index, index)
+        self._drop(identity, [batch for batch in foreign if batch.released_at is None], index)
+        identity.peer, identity.out_at = record.replacement, None
+        if was_wrong:
+            identity.restart()
+        self._identities[record.replacement] = identity
+        self._count_rows()
 
     def release(self, identity: Identity, index: int) -> None:
         """Releases what an entry at `index` lets go of an identity."""
@@ -523,6 +542,8 @@ class Batches:
             raise NotYet("The header's peer is not registered.")
         if header.registration != info.index:
             raise LogFault(f"The peer is registered at entry {info.index}, not {header.registration}.")
+        if self._registry.successor(header.peer) is not None:
+            raise LogFault("The header's peer has another key now.")
         if self._convictions.is_banned(header.peer):
             raise LogFault("The header's peer is banned.")
         if self._registry.has_lost_slot(header.peer):

@@ -28,6 +28,7 @@ class Convictions:
         self._tree = tree
         self.alarm = Alarm(roles)
         self._banned: dict[bytes, int] = {}
+        self._proved: dict[bytes, int] = {}  # banned contributor -> index of the header that proves it
         self._shown: dict[int, int] = {}  # header index -> entry that shows that the batch is wrong
         self._pardoned: dict[int, int] = {}
 
@@ -48,6 +49,10 @@ class Convictions:
     def banned_at(self, key: bytes) -> int:
         """The log index of the ban of `key`; KeyError without one."""
         return self._banned[key]
+
+    def proved_at(self, key: bytes) -> int | None:
+        """The log index of the header that a contributor is banned for; None if it is not banned."""
+        return self._proved.get(key)
 
     @property
     def shown(self) -> Mapping[int, int]:
@@ -97,6 +102,7 @@ class Convictions:
         def change() -> None:
             self._banned[record.subject] = index
             if is_contributor:
+                self._proved[record.subject] = proof.header.index
                 self.show(proof.header.index, index)
 
         return change

@@ -76,7 +76,7 @@ class Recheck(BatchSubject):
 class Tally:
     """Games of one identity, or of all: logged, accepted, awaiting a decision, and rejected, lost or dropped.
 
-    `credit_plies` and `credit_visits` are those of accepted batches.
+    `credit_plies` and `credit_visits` are those of accepted batches, whatever became of their identity.
     """
 
     batches: int = 0
@@ -101,9 +101,9 @@ class Tally:
         )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Identity:
-    """State of one contributor; `out_at` is the index of its rejection or ban.
+    """State of one contributor, whose key is `peer` now; `out_at` is the index of its rejection or ban.
 
     `accepted` counts since its probation last began, `accepted_at` holds the indices of all its accepted batches. `accusing`
     are verdicts against it that are not decided: it is suspended while there are any. `replayed` counts plies replayed in
@@ -112,6 +112,7 @@ class Identity:
     """
 
     peer: bytes
+    batches: list[BatchInfo] = field(default_factory=list)
     first: list[BatchInfo] = field(default_factory=list)  # with games, neither lost nor dropped before a decision
     held: list[BatchInfo] = field(default_factory=list)
     accepted: int = 0
@@ -123,6 +124,11 @@ class Identity:
     scrutiny: tuple[int, int] = (0, 0)
     accusing: set[BatchSubject] = field(default_factory=set)
     tally: Tally = field(default_factory=Tally)
+
+    @property
+    def credit(self) -> tuple[int, int]:
+        """Plies and visits of accepted batches; nothing after a rejection or ban."""
+        return (0, 0) if self.out_at is not None else (self.tally.credit_plies, self.tally.credit_visits)
 
     def first_passed(self, policy: AdmissionPolicy) -> bool:
         """Whether the first K batches are all accepted."""
@@ -143,6 +149,7 @@ class Identity:
         """A header is logged."""
         header = batch.header
         self.last_index = batch.index
+        self.batches.append(batch)
         if header.games:
             self.first.append(batch)
         self.held.append(batch)

@@ -8,6 +8,7 @@ from protocol.entries import Entry
 from protocol.orders import Exit, Scrutiny, VoidEpoch
 from protocol.proof import Pardon
 from protocol.seeds import PPM, is_picked
+from protocol.verdict import BLOB
 from verification.batches import Batches, batch_of
 from verification.beacons import Beacons
 from verification.convictions import Convictions
@@ -40,6 +41,7 @@ class Rechecks:
         self._batches = batches
         self._revealed: list[EpochInfo] = []  # their repeats are not drawn yet
         self._void: set[tuple[bytes, int]] = set()
+        self._for_blob: list[BatchSubject] = []  # rejected for their blob and not decided yet
         self.alone: list[tuple[BatchInfo, tuple[int, ...]]] = []
         """Batches with the games that only the coordinator can repeat, since no other verifier is there."""
 
@@ -156,6 +158,24 @@ class Rechecks:
             return f"Epoch {epoch.epoch} may still be revealed."
         return None
 
+    # ---- rejections for a blob
+
+    def judged(self, check: BatchSubject) -> None:
+        """A batch has a verdict: no proof shows a rejection for its blob, so it stands once the coordinator confirms it."""
+        if _is_for_blob(check):
+            self._for_blob.append(check)
+
+    def settle(self, size: int) -> None:
+        """What the next entry, at `size`, finds unconfirmed for too long falls away, where another verifier can judge."""
+        timeout = self._roles.manifest.admission.timeout_entries if self._for_blob else 0
+        for check in list(self._for_blob):
+            is_open = check.decision is None and _is_for_blob(check)
+            if is_open and size <= check.verdict_index + timeout:
+                continue
+            self._for_blob.remove(check)
+            if is_open and len(check.candidates) > 1 and not batch_of(check).dropped:
+                self._subjects.dismiss(check)
+
     # ---- repeats
 
     def revealed(self, epoch: EpochInfo) -> None:
@@ -238,3 +258,7 @@ class Rechecks:
         if identity is None:
             raise LogFault(f"Contributor {peer.hex()[:16]} has no batch in the log.")
         return identity
+
+
+def _is_for_blob(check: BatchSubject) -> bool:
+    return check.verdict is not None and check.verdict.evidence == BLOB

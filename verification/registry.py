@@ -10,6 +10,7 @@ from protocol.entries import Entry
 from protocol.envelope import Envelope
 from protocol.errors import ProtocolError
 from protocol.merkle import Tree
+from protocol.recovery import KeyReplacement
 from protocol.registration import Invite, Registration
 from protocol.root import COORDINATOR
 from protocol.seeds import join_nonce
@@ -20,10 +21,10 @@ from verification.roles import Change, Roles
 
 @dataclass(frozen=True, slots=True)
 class RegistrationInfo:
-    """A registration and where it is logged."""
+    """A registration, or the replacement of a key that is one too, and where it is logged."""
 
     index: int
-    record: Registration
+    record: Registration | KeyReplacement
 
 
 class Registry:
@@ -37,6 +38,7 @@ class Registry:
         self._nonces: dict[bytes, bytes] = {}
         self._used: set[bytes] = set()
         self._lost: dict[bytes, int] = {}
+        self._successors: dict[bytes, bytes] = {}
 
     @property
     def peers(self) -> tuple[bytes, ...]:
@@ -83,6 +85,15 @@ class Registry:
                 self._used.add(nonce)
 
         return change
+
+    def successor(self, peer: bytes) -> bytes | None:
+        """The key that goes on for `peer`, if it was replaced."""
+        return self._successors.get(peer)
+
+    def replace(self, record: KeyReplacement, index: int) -> None:
+        """A checked replacement is logged at `index`."""
+        self._peers[record.replacement] = RegistrationInfo(index, record)
+        self._successors[record.peer] = record.replacement
 
     def has_lost_slot(self, peer: bytes) -> bool:
         """Whether `peer` registered with a stamp and then sent no batch in time."""

@@ -51,6 +51,11 @@ class Ringers:
         """How many commitments are logged, those that nobody opened included."""
         return len(self._committed)
 
+    @property
+    def newest_commitment(self) -> int | None:
+        """The log index of the newest commitment."""
+        return next(reversed(self._committed.values()), None)
+
     def find(self, peer: bytes) -> RingerInfo | None:
         """The ringer that `peer` sent, once it is revealed."""
         return self._revealed.get(peer)

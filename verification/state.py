@@ -20,6 +20,7 @@ from protocol.merkle import Tree
 from protocol.orders import Exit, Scrutiny, VoidEpoch
 from protocol.proof import VERIFIER, Ban, FraudProof, Pardon
 from protocol.receipt import Tick
+from protocol.recovery import KeyReplacement
 from protocol.registration import Registration
 from protocol.release import Release
 from protocol.ringer import RingerHash, RingerReveal
@@ -39,6 +40,7 @@ from verification.gate_state import GateResultInfo
 from verification.gates import Gates
 from verification.identities import BatchInfo
 from verification.rechecks import Rechecks
+from verification.recovery import Recovery
 from verification.registry import RegistrationInfo, Registry
 from verification.releases import ReleaseInfo, Releases
 from verification.ringers import Ringers
@@ -72,6 +74,7 @@ class LogState:
         self.batches = Batches(self.roles, self.registry, self.convictions, self.releases, self.subjects)
         self.rechecks = Rechecks(self.roles, self.epochs, self.beacons, self.convictions, self.subjects, self.batches)
         self.ringers = Ringers(self.roles, self.convictions, self.batches)
+        self.recovery = Recovery(self.roles, self.registry, self.convictions, self.batches)
         self.slots = Slots(self.roles, self.beacons, self.registry, self.batches)
         self.fills = Fills(self.roles, self.beacons, self.registry, self.releases, self.batches)
         self.cycles = Cycles(self.roles, self.beacons, self.batches, self.releases)
@@ -93,6 +96,7 @@ class LogState:
         self.tree.append(data)
         self.slots.settle(self.size)
         self.fills.settle(self.size)
+        self.rechecks.settle(self.size)
         return entry
 
     # ---- questions
@@ -319,6 +323,8 @@ class LogState:
                 return self.releases.change_release(entry, record, due, index)
             case Ban():
                 return self._change_ban(entry, record, index)
+            case KeyReplacement():
+                return self.recovery.change_replacement(entry, record, index)
             case Pardon():
                 return self.rechecks.change_pardon(entry, record, index)
             case Exit():
@@ -390,7 +396,8 @@ class LogState:
         self.roles.require_verifier(entry, record.verifier, index)
         subject = self.subjects.check_verdict(record, index)
         if isinstance(subject, BatchSubject):
-            return self.batches.change_verdict(subject, record, index)
+            change = self.batches.change_verdict(subject, record, index)
+            return self._then(change, lambda: self.rechecks.judged(subject))
         if isinstance(subject, GateResultInfo):
             return self.gates.change_verdict(subject, record, index)
         raise LogFault("The verdict's subject is neither a batch nor a gate result.")

@@ -148,9 +148,16 @@ class Subjects:
         for subject in undecided:
             subject.candidates.pop(verifier, None)
             if subject.verdict is not None and subject.verdict.verifier == verifier:
-                subject.verdict, subject.opening = None, None
-            if subject.beacon is not None and subject.verdict is None:
+                self.dismiss(subject)
+            elif subject.verdict is None:
                 self._assign(subject)
+
+    def dismiss(self, subject: Subject) -> None:
+        """A verdict falls away; its verifier does not judge the subject again, others do."""
+        assert subject.verdict is not None
+        subject.candidates.pop(subject.verdict.verifier, None)
+        subject.verdict, subject.opening = None, None
+        self._assign(subject)
 
     def _assign(self, subject: Subject) -> None:
         value, digest = subject.beacon, subject.digest
