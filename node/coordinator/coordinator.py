@@ -11,6 +11,7 @@ import trio
 
 from node.coordinator.adjudicator import Adjudicator
 from node.coordinator.backlog import Backlog
+from node.coordinator.examiner import Examiner
 from node.coordinator.filler import Filler
 from node.coordinator.gatekeeper import Gatekeeper
 from node.coordinator.intake import Intake
@@ -61,6 +62,8 @@ class Coordinator:
         self._filler = Filler(member, secret, log)
         self._outbox = Outbox(member)
         self._player = GatePlayer(member, secret, engine, self._outbox)
+        self._examiner = Examiner(member, secret, log, engine, self._outbox, self._player)
+        self.prosecutor.is_ringer = self._examiner.is_ringer
         self._backlog = Backlog(member, log)
         self._working = trio.CancelScope()
         self.doing = "starting"
@@ -82,12 +85,14 @@ class Coordinator:
                 async with trio.open_nursery() as work:
                     work.start_soon(keep, "learning", self._learn)
                     work.start_soon(keep, "gate-player", self._player.run)
+                    work.start_soon(keep, "examiner", self._examiner.run)
             await trio.sleep_forever()
 
     async def _pulse(self) -> None:
         """Once a second: decisions, slots, fills, a tick if nothing else came, and a signed head, which is announced."""
         while True:
             self._backlog.note()
+            self._examiner.step(is_draining=self._working.cancel_called)
             if self._adjudicator.decide():
                 self._member.wake()
             self.intake.door.step()

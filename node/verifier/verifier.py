@@ -157,7 +157,7 @@ class Verifier:
             self._member.events("waiting", f"Entry {subject.index} cannot be verified yet: {error}")
             await trio.sleep(self._member.jitter(AGAIN_S))
         else:
-            if finding is not None:
+            if finding is not None and self._is_asked(subject):
                 self._say(subject, finding)
         finally:
             self._busy.discard(subject.key)
@@ -178,6 +178,8 @@ class Verifier:
             batch = await self._engine.compute(_check, member.state, subject, blob)
         except Rejected as rejected:
             return await self._reject(subject, Finding(), blob, rejected)
+        if not self._is_asked(subject):
+            return None
         finding = Finding()
         for game in self._drawn(subject):
             job = await self._job(subject, game)
@@ -205,6 +207,10 @@ class Verifier:
         if isinstance(subject, BatchSubject):
             finding.proof = await accuse(self._member, batch_of(subject), blob, rejected)
         return finding
+
+    def _is_asked(self, subject: Subject) -> bool:
+        """Whether this verifier may still judge: a ban or a void epoch may have come meanwhile."""
+        return self._secret.public in subject.candidates
 
     def _drawn(self, subject: Subject) -> tuple[int, ...]:
         if isinstance(subject, GateResultInfo):
