@@ -12,6 +12,7 @@ from typing import NoReturn
 from native.errors import BlockError, IllegalMove
 from native.game import Game
 from native.rows import check_block
+from native.rules import End
 from protocol.batch import Batch, BatchLimits, batch_root, parse_batch
 from protocol.blob import verify_blob
 from protocol.compress import decompress
@@ -172,7 +173,7 @@ def _explain(block: GameBlock, setup: GameSetup, number: int, error: BlockError)
     game = Game(setup.rules)
     for ply, move in enumerate(block.moves):
         try:
-            if ply >= header.opening_moves and ply == error.ply:
+            if ply >= header.opening_moves and ply == error.ply and game.end == End.NONE:
                 _explain_record(block, game.legal(), number, ply)
             game.play(move)
         except IllegalMove as illegal:

@@ -17,6 +17,7 @@ from tests.verification.manifests import small_manifest
 from tests.verification.world import World
 from verification.admission import check_batch, check_games
 from verification.faults import LogFault, Rejected
+from verification.proof import check_proof
 from verification.setup import game_rules, selfplay_job, selfplay_series
 
 
@@ -137,6 +138,23 @@ def test_games_of_another_network_are_found(world: World) -> None:
     assert rejected.label == "search"
     assert batch.verdict is not None
     assert batch.verdict.drawn == (0,)  # the replay stopped at the first mismatch
+
+
+def test_a_game_that_goes_on_after_its_end_is_proved(world: World) -> None:
+    """No move is legal then, so its plies have visits where none may be; the proof is of the rules."""
+    ada = world.peers["ada"]
+
+    def longer(blocks: list[bytes]) -> list[bytes]:
+        release = world.state.release
+        jobs = [selfplay_job(world.state, release, ada.public, n, world.player(release)) for n in range(len(blocks))]
+        return world.play_blocks([replace(job, rules=replace(job.rules, move_cap=2 * 49)) for job in jobs])
+
+    batch = world.play(ada, edit=longer)
+    rejected = world.judge(batch)
+    assert rejected is not None
+    assert rejected.label == "illegal move"
+    finding = check_proof(world.accusation(batch), world.run, world.networks.get)
+    assert (finding.subject, finding.kind) == (ada.public, "rules")
 
 
 def test_a_changed_signature_never_reaches_the_log(world: World) -> None:
