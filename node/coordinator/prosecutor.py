@@ -6,6 +6,7 @@ batch is shown to be wrong, so does each logged verdict that accepted the wrong 
 is banned without a proof that was checked here; nothing is kept but the log, so a restart goes on from the state.
 """
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +30,7 @@ from protocol.proof import CONTRIBUTOR, PLY, Ban, FraudProof, Pardon
 from protocol.record import Record
 from protocol.ringer import RingerReveal
 from protocol.verdict import BLOB, Verdict
+from protocol.words import counted
 from verification.admission import check_batch
 from verification.batches import batch_of
 from verification.faults import LogFault, Rejected
@@ -75,14 +77,19 @@ class Prosecutor:
         self._paused: dict[bytes, Case] = {}
         self._faults: dict[bytes, str] = {}
         self._waits: dict[bytes, tuple[str, float]] = {}
-        self._wrong_blobs: set[bytes] = set()
+        self._blobs: dict[bytes, bool] = {}  # whether the blob that a verdict calls wrong is wrong
+        self._disputes: Counter[bytes] = Counter()  # right blobs that a verifier called wrong
         self._evidence: dict[int, Evidence | None] = {}  # by the index of the entry that shows it
         self._is_alarmed = False
 
     @property
     def faults(self) -> list[str]:
         """What is wrong and no proof can show."""
-        return list(self._faults.values())
+        disputed = [
+            f"Verifier {verifier.hex()[:16]} rejected {counted(count, 'batch', 'batches')} for a blob that is in order."
+            for verifier, count in self._disputes.items()
+        ]
+        return [*disputed, *self._faults.values()]
 
     @property
     def queue(self) -> dict[str, Any]:
@@ -100,7 +107,7 @@ class Prosecutor:
 
     def may_reject(self, check: BatchSubject) -> bool:
         """Whether the coordinator's own look at a blob confirms a verdict that rejects the batch for it."""
-        return not _is_for_blob(check) or _key(check) in self._wrong_blobs
+        return not _is_for_blob(check) or self._blobs.get(_key(check), False)
 
     async def run(self) -> None:
         """Prosecutes until cancelled."""
@@ -120,7 +127,7 @@ class Prosecutor:
         self._forget({_key(check) for check, _ in work})
         for check, act in work:
             key = _key(check)
-            if key in self._faults or key in self._wrong_blobs:
+            if key in self._faults or key in self._blobs:
                 continue
             try:
                 await act(check)
@@ -133,10 +140,9 @@ class Prosecutor:
     def _forget(self, keys: set[bytes]) -> None:
         """Lets go of what was noted about verdicts on which nothing is to be done any more."""
         noted: dict[bytes, Any]
-        for noted in (self._posted, self._paused, self._faults, self._waits):
+        for noted in (self._posted, self._paused, self._faults, self._waits, self._blobs):
             for key in noted.keys() - keys:
                 del noted[key]
-        self._wrong_blobs &= keys
         self._is_alarmed = self._is_alarmed and bool(self._paused)
 
     # ---- a batch that a verdict rejects
@@ -230,11 +236,13 @@ class Prosecutor:
         try:
             await self._engine.compute(check_batch, self._member.state, batch, blob)
         except Rejected:
-            self._wrong_blobs.add(_key(check))
+            self._blobs[_key(check)] = True
         else:
             verifier = b"" if check.verdict is None else check.verdict.verifier
+            self._blobs[_key(check)] = False
+            self._disputes[verifier] += 1
             text = f"Verifier {verifier.hex()[:16]} rejects the batch at entry {batch.index} for its blob"
-            self._note(check, f"{text}, which is in order.")
+            self._member.events("fault", f"{text}, which is in order.")
 
     # ---- proofs
 
