@@ -39,7 +39,7 @@ class Sizes:
 def verdict_bytes(drawn: int) -> int:
     """A verdict that accepts after so many games were replayed."""
     verdict = cast(Verdict, examples()["verdict"].record)
-    accepted = replace(verdict, drawn=tuple(range(drawn)), outcome=ACCEPT, reason="")
+    accepted = replace(verdict, drawn=tuple(range(drawn)), outcome=ACCEPT, evidence="", game=0, ply=0, reason="")
     return len(accepted.seal(VERIFIER).encode())
 
 
