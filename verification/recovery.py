@@ -15,16 +15,20 @@ from verification.convictions import Convictions
 from verification.faults import LogFault
 from verification.registry import Registry
 from verification.roles import Change, Roles
+from verification.slots import Slots
 
 
 class Recovery:
     """All key replacements of the log."""
 
-    def __init__(self, roles: Roles, registry: Registry, convictions: Convictions, batches: Batches) -> None:
+    def __init__(
+        self, roles: Roles, registry: Registry, convictions: Convictions, batches: Batches, slots: Slots
+    ) -> None:
         self._roles = roles
         self._registry = registry
         self._convictions = convictions
         self._batches = batches
+        self._slots = slots
 
     def change_replacement(self, entry: Entry, record: KeyReplacement, index: int) -> Change:
         """Checks a replacement; raises LogFault."""
@@ -50,6 +54,7 @@ class Recovery:
 
         def change() -> None:
             self._registry.replace(record, index)
+            self._slots.replace(record.peer, record.replacement, index)
             self._batches.replace(record, index)
 
         return change
