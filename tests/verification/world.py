@@ -335,7 +335,7 @@ class World:
         assert verdict is not None
         evidence = Evidence(verdict.evidence, verdict.game, verdict.ply if verdict.evidence == PLY else None)
         content = self.content(batch)
-        return build_proof(self.state, self.entry, self.note(), batch, content, evidence, against_verifier)
+        return build_proof(self.state, self.entry, self.note(), check, content, evidence, against_verifier)
 
     def admit(self) -> int | None:
         """Logs the bans and then every decision that is due."""
