@@ -421,12 +421,15 @@ class Batches:
         if identity is None:
             return
         foreign = [batch for batch in identity.batches if batch.index >= record.invalid_from]
-        was_wrong = identity.out_at is not None or bool(identity.accusing)
         for batch in foreign:
             self._convictions.forgive(batch.index, index)
-        self._drop(identity, [batch for batch in foreign if batch.released_at is None], index)
+        self._drop(identity, [batch for batch in foreign if not batch.is_accepted_batch], index)
+        for batch in foreign:
+            if batch.is_accepted_batch and not batch.dropped:
+                identity.withdraw(batch)
+        self._purge(foreign)
         identity.peer, identity.out_at = record.replacement, None
-        if was_wrong:
+        if foreign:
             identity.restart()
         self._identities[record.replacement] = identity
         self._count_rows()

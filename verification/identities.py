@@ -177,6 +177,7 @@ class Identity:
         header = batch.header
         batch.dropped = True
         self.held = [each for each in self.held if each is not batch]
+        self.accepted_at = [index for index in self.accepted_at if index != batch.index]
         self.tally += Tally(
             verified=-header.games,
             rejected=header.games,

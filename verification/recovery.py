@@ -1,8 +1,8 @@
 """Key replacements: a contributor goes on under a new key after the old one was stolen or lost.
 
 Spec: `docs/spec/recovery.md`. Invariants: a key is replaced once, by who holds the recovery key whose hash it registered;
-the history stays; what the old key signed from the stated index on trains nothing that it does not train already, and
-convicts nobody; whoever was found to be wrong begins its probation anew.
+the history stays; what the old key signed from the stated index on is in no later window, earns nothing and convicts
+nobody, and where there is any of it the new key begins its probation anew.
 """
 
 from hashlib import sha256
