@@ -107,7 +107,7 @@ class Load:
     @property
     def passed_on_bytes_s(self) -> float:
         """What a follower uploads of the log: the mean, of all that does not come from the coordinator."""
-        return self.log_bytes_s - self.coordinator_log_bytes_s / self.followers
+        return max(0.0, self.log_bytes_s - self.coordinator_log_bytes_s / self.followers)
 
     @property
     def full_up_bytes_s(self) -> float:
