@@ -37,10 +37,11 @@ def _rank(opening: Opening) -> bytes:
 
 def _images(black: int, white: int, size: int) -> Iterator[tuple[int, int]]:
     for symmetry in range(8):
-        yield _image(black, size, symmetry), _image(white, size, symmetry)
+        yield image(black, size, symmetry), image(white, size, symmetry)
 
 
-def _image(point: int, size: int, symmetry: int) -> int:
+def image(point: int, size: int, symmetry: int) -> int:
+    """Where a point of the board goes under symmetry 0 to 7: rows turned over, columns turned over, then swapped."""
     row, col = divmod(point, size)
     if symmetry & 1:
         row = size - 1 - row
