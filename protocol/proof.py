@@ -57,6 +57,11 @@ class FraudProof(Record):
     ply_index: U16
     ply_path: tuple[Digest, ...]
 
+    @property
+    def logged(self) -> tuple[LoggedEntry, ...]:
+        """All entries that it shows to be in the log."""
+        return (self.header, self.registration, self.shares, *self.verdict, *self.later)
+
 
 @dataclass(frozen=True, slots=True)
 class Pardon(Record):

@@ -1,7 +1,7 @@
 """What is proved against whom: bans of contributors and verifiers, and wrong plies that are forgiven.
 
-Spec: `docs/spec/proof.md`. The state sees that a proof rests on logged words of whom it is against; that they are wrong is
-for `verification.proof`, which needs the network's file: the coordinator asks it before a ban, an audit of every ban.
+Spec: `docs/spec/proof.md`. The state sees that a proof rests on this log and words of whom it is against; that they are wrong
+is for `verification.proof`, which needs the network's file: the coordinator asks it before a ban, an audit of every ban.
 """
 
 from collections.abc import Mapping
@@ -126,20 +126,22 @@ class Convictions:
             raise LogFault(f"The {name}'s proof is wrong: {error}") from error
         if proof.run != record.run:
             raise LogFault(f"The {name}'s proof is of another run.")
+        for item in proof.logged:
+            if item.index >= self._tree.size or self._tree.node(0, item.index) != leaf_hash(item.entry):
+                raise LogFault(f"The {name}'s proof rests on an entry that is not in this log.")
         if proof.accused == CONTRIBUTOR:
-            said: Record | None = self._logged(proof.header, BatchHeader, name)
+            said: Record | None = _opened(proof.header, BatchHeader, name)
             guilty = said.peer if isinstance(said, BatchHeader) else b""
         else:
-            said = self._logged(proof.verdict[0], Verdict, name) if proof.verdict else None
+            said = _opened(proof.verdict[0], Verdict, name) if proof.verdict else None
             guilty = said.verifier if isinstance(said, Verdict) else b""
         if guilty != record.subject:
             raise LogFault(f"The {name}'s proof is against somebody else.")
         return proof, said
 
-    def _logged(self, item: LoggedEntry, cls: type[Record], name: str) -> Record:
-        if item.index >= self._tree.size or self._tree.node(0, item.index) != leaf_hash(item.entry):
-            raise LogFault(f"The {name}'s proof rests on an entry that is not in this log.")
-        try:
-            return cls.open(Envelope.parse(item.entry))
-        except ProtocolError as error:
-            raise LogFault(f"The {name}'s proof is wrong: {error}") from error
+
+def _opened(item: LoggedEntry, cls: type[Record], name: str) -> Record:
+    try:
+        return cls.open(Envelope.parse(item.entry))
+    except ProtocolError as error:
+        raise LogFault(f"The {name}'s proof is wrong: {error}") from error
