@@ -1,7 +1,7 @@
 """What is proved against whom: bans of contributors and verifiers, and wrong plies that are forgiven.
 
-Spec: `docs/spec/proof.md`. The state sees that a proof rests on this log and words of whom it is against; that they are wrong
-is for `verification.proof`, which needs the network's file: the coordinator asks it before a ban, an audit of every ban.
+Spec: `docs/spec/proof.md`. The state sees that a proof rests on this log and on words of whom it is against. That these are
+wrong is for `verification.proof`, which needs the network's file: the coordinator asks it before a ban, an audit of each.
 """
 
 from collections.abc import Mapping
