@@ -27,9 +27,9 @@ from protocol.seeds import work
 from protocol.verdict import ACCEPT, REJECT, TraceOpening, Verdict
 from protocol.words import counted
 from verification.admission import check_batch, check_gate_result
-from verification.batches import batch_of
 from verification.faults import Rejected
 from verification.gate_state import GateResultInfo
+from verification.batches import batch_of
 from verification.proof_builder import EvidenceFields, evidence_fields
 from verification.replay import DOUBT, collect, name_mismatch
 from verification.setup import gate_series, selfplay_job
@@ -124,13 +124,12 @@ class Verifier:
     def _waiting(self) -> list[Subject]:
         state, key = self._member.state, self._secret.public
         subjects: list[Subject] = [*state.gate_results_awaiting_verdict(key), *state.batches_awaiting_verdict(key)]
-        return [
-            each
-            for each in subjects
-            if each.key not in self._busy
-            and self._logged.get(each.key, -1) < state.size
-            and self._member.store.outbox_item(VERDICT, each.key) is None
-        ]
+        waiting: dict[bytes, Subject] = {}  # of two looks of one batch, which have the same key, one
+        for each in subjects:
+            is_free = each.key not in self._busy and self._logged.get(each.key, -1) < state.size
+            if is_free and self._member.store.outbox_item(VERDICT, each.key) is None:
+                waiting.setdefault(each.key, each)
+        return [*waiting.values()]
 
     def _answered(self, kind: str, key: bytes, index: int | None) -> None:
         """A verdict is not given again while this node's own copy of the log does not show why it was logged or refused."""
