@@ -122,6 +122,7 @@ class Identity:
     replayed: int = 0
     pardoned_at: int = 0
     scrutiny: tuple[int, int] = (0, 0)
+    scrutiny_reason: str = ""
     accusing: set[BatchSubject] = field(default_factory=set)
     tally: Tally = field(default_factory=Tally)
 
@@ -134,6 +135,10 @@ class Identity:
         """Whether the first K batches are all accepted."""
         k = policy.probation_batches
         return len(self.first) >= k and all(batch.is_accepted_batch for batch in self.first[:k])
+
+    def on_probation(self, policy: AdmissionPolicy) -> bool:
+        """Whether its next batch is replayed in full for want of history."""
+        return self.accepted < policy.probation_batches or not self.first_passed(policy)
 
     def share_of_replay(self, policy: AdmissionPolicy, index: int) -> int:
         """The share of games to replay of a header at `index`, in parts per million."""
@@ -221,3 +226,11 @@ class Identity:
 def is_full(check: BatchSubject) -> bool:
     """Whether a check replays every game."""
     return check.chosen is None and check.q_ppm == PPM
+
+
+def batch_of(check: BatchSubject) -> BatchInfo:
+    """The batch that a check looks at."""
+    if isinstance(check, Recheck):
+        return check.batch
+    assert isinstance(check, BatchInfo)
+    return check

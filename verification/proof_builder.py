@@ -14,9 +14,8 @@ from protocol.errors import ProtocolError
 from protocol.proof import CONTRIBUTOR, PLY, RULES, SETUP, VERIFIER, FraudProof, LoggedEntry
 from protocol.release import FirstRelease
 from protocol.verdict import BLOB, Verdict
-from verification.batches import batch_of
 from verification.faults import LogFault, Rejected
-from verification.identities import BatchInfo
+from verification.identities import BatchInfo, batch_of
 from verification.state import LogState
 from verification.subjects import BatchSubject
 

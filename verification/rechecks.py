@@ -9,12 +9,12 @@ from protocol.orders import Exit, Scrutiny, VoidEpoch
 from protocol.proof import Pardon
 from protocol.seeds import PPM, is_picked
 from protocol.verdict import BLOB
-from verification.batches import Batches, batch_of
+from verification.batches import Batches
 from verification.beacons import Beacons
 from verification.convictions import Convictions
 from verification.epochs import EpochInfo, Epochs
 from verification.faults import LogFault
-from verification.identities import EXIT, PARDON, REPEAT, VOID, BatchInfo, Identity
+from verification.identities import EXIT, PARDON, REPEAT, VOID, BatchInfo, Identity, batch_of
 from verification.roles import Change, Roles
 from verification.subjects import BatchSubject, Subjects
 
@@ -248,6 +248,7 @@ class Rechecks:
 
         def change() -> None:
             identity.scrutiny = record.q_ppm, record.last_index
+            identity.scrutiny_reason = record.reason
             if record.restart:
                 identity.restart()
 

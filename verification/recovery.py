@@ -51,6 +51,8 @@ class Recovery:
         proved = self._convictions.proved_at(record.peer)
         if proved is not None and proved < record.invalid_from:
             raise LogFault("The key to replace is banned for a batch that was its owner's.")
+        if self._batches.was_wrong_before(record.peer, record.invalid_from):
+            raise LogFault("The key to replace has a wrong batch that was its owner's.")
 
         def change() -> None:
             self._registry.replace(record, index)

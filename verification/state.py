@@ -29,10 +29,11 @@ from protocol.slots import SlotList
 from protocol.types import ZERO
 from protocol.verdict import TraceOpening, Verdict
 from protocol.window import TrainRecord, WindowCommitment
-from verification.batches import Batches, Due
+from verification.batches import Batches
 from verification.beacons import Beacons
 from verification.convictions import Convictions
 from verification.cycles import Cycles, TrainingInfo, WindowInfo
+from verification.decisions import Due
 from verification.epochs import Epochs
 from verification.faults import LogFault
 from verification.fills import Fills

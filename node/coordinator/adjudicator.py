@@ -13,7 +13,7 @@ from protocol.batch import parse_batch
 from protocol.compress import decompress
 from protocol.ed25519 import SecretKey
 from protocol.errors import ProtocolError
-from verification.batches import Due
+from verification.decisions import Due
 from verification.faults import LogFault
 from verification.identities import REPEAT
 from verification.subjects import BatchSubject

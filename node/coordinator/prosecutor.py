@@ -32,9 +32,8 @@ from protocol.ringer import RingerReveal
 from protocol.verdict import BLOB, Verdict
 from protocol.words import counted
 from verification.admission import check_batch
-from verification.batches import batch_of
 from verification.faults import LogFault, Rejected
-from verification.identities import BatchInfo
+from verification.identities import BatchInfo, batch_of
 from verification.proof import Finding, NetworkMissing, NetworkOf, check_proof
 from verification.proof_builder import Evidence, evidence_in, evidence_of
 from verification.subjects import BatchSubject

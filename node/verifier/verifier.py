@@ -29,7 +29,7 @@ from protocol.words import counted
 from verification.admission import check_batch, check_gate_result
 from verification.faults import Rejected
 from verification.gate_state import GateResultInfo
-from verification.batches import batch_of
+from verification.identities import batch_of
 from verification.proof_builder import EvidenceFields, evidence_fields
 from verification.replay import DOUBT, collect, name_mismatch
 from verification.setup import gate_series, selfplay_job

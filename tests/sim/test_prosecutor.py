@@ -18,7 +18,7 @@ from tests.sim.inline_engine import EditingEngine
 from tests.sim.manifests import sim_manifest
 from tests.sim.simulation import Simulation, simulated, virtually
 from tests.verification import edits
-from verification.batches import batch_of
+from verification.identities import batch_of
 from verification.proof import check_proof
 from verification.proof_builder import EvidenceFields
 from verification.subjects import BatchSubject

@@ -14,9 +14,8 @@ from tests.verification.manifests import digest_of
 from tests.verification.test_batches import policy
 from tests.verification.test_state import refused, snapshot
 from tests.verification.world import World
-from verification.batches import batch_of
 from verification.faults import Rejected
-from verification.identities import EXIT, PARDON, REPEAT, VOID, BatchInfo
+from verification.identities import EXIT, PARDON, REPEAT, VOID, BatchInfo, batch_of
 from verification.replay import Replayed
 from verification.state import LogState
 from verification.subjects import BatchSubject

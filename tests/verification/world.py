@@ -40,10 +40,9 @@ from protocol.verdict import ACCEPT, REJECT, TraceOpening, Verdict
 from protocol.window import StatePoint, TrainRecord
 from tests.verification.manifests import digest_of, small_manifest
 from verification.admission import check_batch, check_gate_result, total_visits
-from verification.batches import batch_of
 from verification.faults import Rejected
 from verification.gate_state import GateResultInfo
-from verification.identities import BatchInfo
+from verification.identities import BatchInfo, batch_of
 from verification.proof_builder import Evidence, build_proof, evidence_fields
 from verification.releases import ReleaseInfo, first_network
 from verification.replay import Replayed, collect, name_mismatch
