@@ -86,7 +86,7 @@ class Book:
     def total(self) -> Tally:
         """The games of all identities."""
         total = Tally()
-        for identity in self._identities.values():
+        for identity in self.identities:
             total += identity.tally
         return total
 
@@ -128,7 +128,7 @@ class Book:
 
     def accusing(self) -> list[BatchSubject]:
         """Checks whose verdict accuses a contributor of what no logged proof has shown yet."""
-        accusing = (each for identity in self._identities.values() for each in identity.accusing)
+        accusing = (each for identity in self.identities for each in identity.accusing)
         return sorted(
             (each for each in accusing if not self._convictions.is_shown(batch_of(each).index)),
             key=lambda each: each.verdict_index,
