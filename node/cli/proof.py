@@ -1,5 +1,6 @@
 """`gonode proof show|check FILE`: fraud proofs that anybody can check with one search."""
 
+import json
 from pathlib import Path
 
 import click
@@ -15,10 +16,15 @@ def proof() -> None:
 @proof.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def show(file: Path) -> int:
-    """Say what the proof in FILE claims, without believing it."""
-    from node.audits.proof_files import describe_proof, read_proof
+    """Say what the proof in FILE claims, with the position, without believing it."""
+    from node.audits.proof_files import ProofFileError, read_proof
+    from node.audits.proof_text import describe_proof
+    from protocol.errors import ProtocolError
 
-    click.echo(describe_proof(read_proof(file)))
+    try:
+        click.echo(describe_proof(read_proof(file)))
+    except ProtocolError as error:
+        raise ProofFileError(f"{file}: what this proof is about cannot be read: {error}") from None
     return 0
 
 
@@ -27,16 +33,29 @@ def show(file: Path) -> int:
 @click.option(
     "--dir", "directory", type=click.Path(path_type=Path, file_okay=False), help="A node's directory with blobs."
 )
-@click.option("--network", type=click.Path(path_type=Path, dir_okay=False), help="The release's network file.")
+@click.option("--ticket", help="The run: its peers are asked for the network.")
+@click.option(
+    "--network", "files", type=click.Path(path_type=Path, dir_okay=False), multiple=True, help="A network's file."
+)
 @click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine.")
-def check(file: Path, directory: Path | None, network: Path | None, kernel: str | None) -> int:
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def check(
+    file: Path,
+    directory: Path | None,
+    ticket: str | None,
+    files: tuple[Path, ...],
+    kernel: str | None,
+    as_json: bool,
+) -> int:
     """Check the proof in FILE: every signature, every inclusion, and one search."""
     from native.canary import verify_kernel
-    from node.audits.proof_files import check_proof_file
+    from node.audits.proof_files import check_proof_file, read_proof
+    from node.audits.proof_networks import ProofNetworks
     from node.cli.roles import parse_kernel
 
     chosen = parse_kernel(kernel)
+    networks = ProofNetworks(read_proof(file), files, directory, ticket)
     verify_kernel(chosen)
-    holds, sentence = check_proof_file(file, directory, network, chosen)
-    click.echo(sentence)
-    return 0 if holds else NO
+    answer = check_proof_file(file, networks.run, networks, chosen)
+    click.echo(json.dumps(answer.to_json()) if as_json else answer.sentence)
+    return 0 if answer.holds else NO

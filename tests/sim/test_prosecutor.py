@@ -1,18 +1,21 @@
 """Verifiers that lie are banned by a proof, whom they lied about loses nothing; bans wait while an alarm is on."""
 
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from native.network import Kernel
+from node.audits.proof_networks import fetch_network
 from node.disk.blob_store import BlobStore
 from node.verifier.verifier import Finding, Subject, Verifier
 from protocol.batch import parse_batch
 from protocol.compress import decompress
 from protocol.game_block import GameBlock
 from protocol.proof import PLY, RULES, SETUP, VERIFIER, Ban, Pardon
+from protocol.release import Release
 from protocol.verdict import BLOB
 from tests.sim.inline_engine import EditingEngine
 from tests.sim.manifests import sim_manifest
@@ -184,8 +187,11 @@ async def with_a_bit_flip(folder: Path) -> Simulation:
         await sim.restart(sim.coordinator)
         await sim.opened(sim.coordinator)
         before = accepted(sim, "eve")
-        await sim.until(lambda: accepted(sim, "eve") >= before + 3)
+        await sim.until(lambda: accepted(sim, "eve") >= before + 3 and sim.state.release.number)
         assert eve.is_alive
+        release = next(record for record in sim.entries() if isinstance(record, Release))
+        network = await fetch_network(sim.ticket, release, lambda secret, listen: sim.network.open(secret))
+        assert sha256(network).digest() == release.network
         await sim.finish()
         sim.settle()
         return sim
