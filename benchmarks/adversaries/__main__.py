@@ -14,7 +14,18 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks._run import cell_text, machine
-from benchmarks.adversaries import contributors, coordinators, edited, friends, identities, network, overhead, verifiers
+from benchmarks.adversaries import (
+    contributors,
+    coordinators,
+    edited,
+    friends,
+    identities,
+    keys,
+    network,
+    omission,
+    overhead,
+    verifiers,
+)
 from benchmarks.adversaries.outcome import HEADINGS, Effort, Row
 from benchmarks.all import replace_between
 
@@ -29,7 +40,7 @@ OVERHEAD = "overhead"
 def adversaries() -> dict[str, Adversary]:
     """All of them by name, in the order of the tables."""
     found: dict[str, Adversary] = {cheat.name: partial(edited.edited, cheat) for cheat in edited.CHEATS}
-    for module in (contributors, identities, verifiers, friends, coordinators, network):
+    for module in (contributors, keys, identities, verifiers, friends, coordinators, omission, network):
         found |= {each.__name__.replace("_", " "): each for each in module.ADVERSARIES}
     return found
 

@@ -5,7 +5,10 @@ from dataclasses import replace
 from math import sqrt
 from statistics import NormalDist, mean, pstdev
 
+import numpy as np
+
 from benchmarks.adversaries import theory
+from benchmarks.adversaries.laws import agrees, chance
 from benchmarks.adversaries.oracle import Oracle, policy_of
 from benchmarks.adversaries.outcome import BOUNDED, REFUSED, SIGMAS, Effort, Row, Run, summary
 from protocol.ed25519 import SecretKey
@@ -13,15 +16,20 @@ from protocol.record import Record
 from protocol.registration import Registration
 from protocol.seeds import first_u64, game_seed
 from protocol.slots import SlotList
+from tests.verification import crowd
 from tests.verification.manifests import digest_of, small_manifest
 from tests.verification.world import World
 from verification.faults import LogFault
 from verification.state import LogState
+from verification.statistics.profile import Profile
+from verification.statistics.tails import tail_z
 
 KIND = "identity"
 CHOICES = 10
 FLOOD, HONEST, SLOTS = 200, 56, 32
 TIMEOUT = 5
+BATCH, TYPICAL = 32, 2
+"""Games of a batch, and by how many of them black usually wins more."""
 
 
 def refusal(state: LogState, record: Record, *signers: SecretKey) -> str:
@@ -168,4 +176,38 @@ def unsigned(effort: Effort) -> Iterator[Row]:
     yield refused("verifier that contributes", "A key with a role cannot register", *member)
 
 
-ADVERSARIES = (seed_grinding, sybil_flood, counters, stale_release, cloned_run, unsigned)
+def chosen_tails(effort: Effort) -> Iterator[Row]:
+    """Plays the first batch of each release and submits it only if black won more; a tenth of what it leaves is filled."""
+    share, tail = 0.5, 0.1
+    effect = theory.selection_effect(share)
+    series = round(theory.tail_series(share, tail, effect))
+    dice = np.random.default_rng(5)
+    others = Profile.merge(crowd.play(dice, 320, release=release) for release in range(series))
+    runs = []
+    for _ in range(max(20, effort.runs // 10)):
+        submitted: list[Profile] = []
+        filled: list[Profile] = []
+        for release in range(series):
+            batch = crowd.play(dice, BATCH, release=release)
+            is_liked = black_of(batch) > TYPICAL
+            if is_liked:
+                submitted.append(batch)
+            if dice.random() < tail:
+                filled.append(crowd.play(dice, BATCH, release=release) if is_liked else batch)
+        found = tail_z(Profile.merge(submitted), Profile.merge(filled), others)
+        runs.append(Run(len(submitted) if found.restarts else None, 0, 0, "probation anew" if found.restarts else ""))
+    law = chance(theory.tail_found(series, share, tail, effect))
+    caught = mean(run.batches is not None for run in runs)
+    text = f"{series} releases, tails 10 %: found in {caught:.0%}, theory {law.mean:.0%}"
+    yield replace(
+        summary("chosen tails", KIND, text, BOUNDED, runs, 0.0),
+        agrees=agrees(caught, law, len(runs)),
+    )
+
+
+def black_of(batch: Profile) -> int:
+    """Games that black won, less those that white won."""
+    return sum(counts.black_result.total for counts in batch.strata.values())
+
+
+ADVERSARIES = (seed_grinding, sybil_flood, chosen_tails, counters, stale_release, cloned_run, unsigned)

@@ -144,12 +144,13 @@ def fields_of(
     verifiers: int = 1,
     trusted: bool = True,
     make: type[Field] = Field,
+    join: Callable[[Oracle, str], SecretKey] = Oracle.register,
 ) -> Iterator[Field]:
     """So many lives, `A_LOG` a log; every log is new and follows from the name and its number."""
     for log, first in enumerate(range(0, runs, A_LOG)):
         world = Oracle(policy, verifiers, f"{name} {log}")
         count = min(A_LOG, runs - first)
-        lives = [Life(world.register(f"cheat-{first + n}"), first + n, []) for n in range(count)]
+        lives = [Life(join(world, f"cheat-{first + n}"), first + n, []) for n in range(count)]
         yield make(world, plan, lives, trusted)
 
 

@@ -19,8 +19,7 @@ from protocol.types import ZERO
 from protocol.verdict import ACCEPT, REJECT, TraceOpening, Verdict
 from tests.verification.manifests import digest_of, small_manifest
 from tests.verification.world import World
-from verification.batches import batch_of
-from verification.identities import BatchInfo, Recheck
+from verification.identities import BatchInfo, Recheck, batch_of
 from verification.subjects import BatchSubject
 
 GAME_PLIES = 60
@@ -203,8 +202,10 @@ class Oracle(World):
     def accusation(self, check: BatchSubject, against_verifier: bool = False) -> bytes:
         """A proof in form: the log sees on whose words it rests, the oracle vouches for the rest."""
         batch = batch_of(check)
-        nothing = LoggedEntry(b"", 0, ())
-        said = (LoggedEntry(self.entries[check.verdict_index], check.verdict_index, ()),)
+        registration = self.state.registration(batch.header.peer)
+        assert registration is not None
+        shares = self.state.beacons.find(registration.index)
+        assert shares is not None
         return FraudProof(
             run=self.run,
             kind=PLY,
@@ -214,10 +215,10 @@ class Oracle(World):
             later=(),
             release=b"",
             checkpoint=b"",
-            header=LoggedEntry(self.entries[batch.index], batch.index, ()),
-            registration=nothing,
-            shares=nothing,
-            verdict=said if against_verifier else (),
+            header=self.logged(batch.index),
+            registration=self.logged(registration.index),
+            shares=self.logged(shares.set_index),
+            verdict=(self.logged(check.verdict_index),) if against_verifier else (),
             game=b"",
             game_index=check.verdict.game if check.verdict is not None else 0,
             game_path=(),
@@ -225,3 +226,7 @@ class Oracle(World):
             ply_index=0,
             ply_path=(),
         ).encode()
+
+    def logged(self, index: int) -> LoggedEntry:
+        """An entry as proofs hold it, without its path."""
+        return LoggedEntry(self.entries[index], index, ())
