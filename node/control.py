@@ -16,6 +16,7 @@ import trio
 Command = Callable[[], Awaitable[dict[str, Any]]]
 
 MAX_LINE_BYTES = 65536
+MAX_ANSWER_BYTES = 1 << 26
 MAX_PATH_BYTES = 103
 """What a socket's address holds on every system."""
 
@@ -98,7 +99,7 @@ def ask(path: Path, command: str) -> dict[str, Any]:
             connection.settimeout(ANSWER_WITHIN_S)
             connection.connect(str(path))
             connection.sendall(command.encode() + b"\n")
-            answer = json.loads(connection.makefile("rb").readline(1 << 20) or b"null")
+            answer = json.loads(connection.makefile("rb").readline(MAX_ANSWER_BYTES) or b"null")
     except (OSError, ValueError):
         raise ControlError(f"No running node answers in {path.parent}.") from None
     if not isinstance(answer, dict):

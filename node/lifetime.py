@@ -33,6 +33,7 @@ class Lifetime:
         drain: Callable[[], None],
         draining: str,
         status: Callable[[], dict[str, Any]],
+        contributors: Callable[[], dict[str, Any]],
         interrupt: Callable[[], None] | None = None,
     ) -> None:
         self._home = home
@@ -40,6 +41,7 @@ class Lifetime:
         self._drain = drain
         self._draining = draining
         self._status = status
+        self._contributors = contributors
         self._interrupt = interrupt or drain
         self._exit = DONE
         self._scope = trio.CancelScope()
@@ -59,6 +61,9 @@ class Lifetime:
         async def status() -> dict[str, Any]:
             return self._status()
 
+        async def contributors() -> dict[str, Any]:
+            return self._contributors()
+
         async def drain() -> dict[str, Any]:
             self._events("draining", self._draining)
             self._drain()
@@ -69,7 +74,7 @@ class Lifetime:
             trio.lowlevel.current_trio_token().run_sync_soon(self._scope.cancel)
             return {"ok": True}
 
-        return {"status": status, "drain": drain, "stop": stop}
+        return {"status": status, "contributors": contributors, "drain": drain, "stop": stop}
 
     async def _watch_signals(self) -> None:
         interrupts = 0

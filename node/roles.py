@@ -28,6 +28,7 @@ from node.lifetime import Lifetime
 from node.member import Member
 from node.peering.reachability import UseRelays
 from node.relay import PublicRelay
+from node.standing import contributors_of
 from node.status import status_of
 from node.verifier.verifier import Verifier
 from protocol.ed25519 import SecretKey
@@ -111,7 +112,8 @@ async def _live(
         if member.state.size >= 2:
             await role.run()
 
-    return await Lifetime(options.home, events, drain, role.DRAINING, status).run(run)
+    contributors = partial(contributors_of, member.state)
+    return await Lifetime(options.home, events, drain, role.DRAINING, status, contributors).run(run)
 
 
 def run_contributor(options: RoleOptions, invite: Path | None, name: str | None) -> int:
@@ -214,7 +216,8 @@ def run_coordinator(home: Home, settings: EngineSettings, as_json: bool, peering
                     await stop.wait()
                     nursery.cancel_scope.cancel()
 
-            lifetime = Lifetime(home, events, role.quiesce, role.DRAINING, status, interrupt=stop.set)
+            drain = role.quiesce
+            lifetime = Lifetime(home, events, drain, role.DRAINING, status, role.contributors, interrupt=stop.set)
             return await lifetime.run(run)
 
     return trio.run(main)

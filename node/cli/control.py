@@ -18,9 +18,12 @@ json_option = click.option("--json", "as_json", is_flag=True, help="One JSON obj
 
 @click.command()
 @directory_option
+@click.option("--contributors", is_flag=True, help="How every contributor stands, most credit first.")
 @json_option
-def status(directory: Path | None, as_json: bool) -> int:
+def status(directory: Path | None, contributors: bool, as_json: bool) -> int:
     """Say what the running node does and what it waits for."""
+    if contributors:
+        return _contributors(directory, as_json)
     answer = _ask(directory, "status")
     click.echo(json.dumps(answer) if as_json else "\n".join(_lines(answer)))
     return 0
@@ -43,6 +46,25 @@ def drain(directory: Path | None, as_json: bool) -> int:
     """Have the running node finish what is in flight, then end; a coordinator begins nothing new and does not end."""
     answer = _ask(directory, "drain")
     click.echo(json.dumps(answer) if as_json else "Draining.")
+    return 0
+
+
+def _contributors(directory: Path | None, as_json: bool) -> int:
+    """From the node that runs, else from the folder of one that does not."""
+    from node.control import ControlError, ask
+    from node.disk.home import Home
+    from node.disk.lockfile import DirectoryInUse
+    from node.standing import read_contributors, table_of
+
+    home = Home(directory or _running())
+    try:
+        answer = ask(home.control, "contributors")
+    except ControlError as error:
+        try:
+            answer = read_contributors(home)
+        except DirectoryInUse:
+            raise error from None
+    click.echo(json.dumps(answer) if as_json else "\n".join(table_of(answer)))
     return 0
 
 

@@ -25,6 +25,7 @@ from node.member import Member
 from node.outbox import Outbox
 from node.peering.call import serve_calls
 from node.peering.post import COSIGN_PROTOCOL, POST_PROTOCOL
+from node.standing import contributors_of
 from node.status import status_of
 from protocol.ed25519 import SecretKey
 from protocol.receipt import Tick
@@ -150,3 +151,7 @@ class Coordinator:
             ],
             gate=None if state.gates.open is None else state.gates.open.decision.pairs,
         )
+
+    def contributors(self) -> dict[str, Any]:
+        """What `gonode status --contributors` says, with those who wait for a probation slot."""
+        return contributors_of(self._member.state, self.intake.door.registrations)

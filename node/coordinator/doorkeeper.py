@@ -80,6 +80,11 @@ class Doorkeeper:
         text = f"probation slots; {held} of {slots} are taken" if length else None
         return queue_of(self._member, "slots", length, text, since_s)
 
+    @property
+    def registrations(self) -> tuple[Registration, ...]:
+        """The registrations that wait, oldest first."""
+        return tuple(each.record for each in self._waiting.values())
+
     # ---- what is posted
 
     async def take(self, entry: Entry, record: Registration, peer: bytes | None) -> Posted:

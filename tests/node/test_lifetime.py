@@ -42,7 +42,8 @@ NODE = textwrap.dedent(
             interrupt = drained.set
         lifetime = Lifetime(
             Home(Path(sys.argv[2])), EventPrinter("test", True), drained.set if way != "coordinator" else stop.set,
-            f"Draining as {way}.", lambda: {"role": "test"}, interrupt=interrupt,
+            f"Draining as {way}.", lambda: {"role": "test"}, lambda: {"contributors": []},
+            interrupt=interrupt,
         )
         return await lifetime.run(role)
 

@@ -22,6 +22,7 @@ from node.control import serve_control
 from node.disk.home import Home
 from node.events import EventPrinter
 from node.local import LocalNetwork, LocalOptions
+from node.standing import contributors_of
 from protocol.ticket import Ticket
 from tests.node.cli.gonode import Answer, gonode
 from tests.node.homes import TICKET, grown_world, make_home
@@ -184,6 +185,7 @@ def running(directory: Path) -> Iterator[list[str]]:
                     directory / "control.sock",
                     {
                         "status": lambda: answer("status", STATUS),
+                        "contributors": lambda: answer("contributors", contributors_of(grown_world().state)),
                         "drain": lambda: answer("drain", {"ok": True}),
                         "stop": lambda: answer("stop", {"ok": True}),
                     },
@@ -240,6 +242,54 @@ def test_the_directory_may_be_left_out(tmp_path: Path, monkeypatch: pytest.Monke
         assert gonode("status").status == 0
         with running(tmp_path / ".gonode" / "def"):
             assert "Several nodes run" in gonode("status").refusal()
+
+
+ROW = {
+    "key",
+    "name",
+    "standing",
+    "reason",
+    "entry",
+    "passed",
+    "needed",
+    "batches",
+    "games",
+    "failed_games",
+    "credit_plies",
+    "credit_visits",
+    "held",
+    "released",
+    "q_ppm",
+    "q_reason",
+    "scrutiny",
+    "last_seen",
+    "replaces",
+    "replaced_by",
+}
+
+
+def test_contributors_of_a_running_node_and_of_a_folder(home: Home, tmp_path: Path) -> None:
+    read = gonode("status", "--contributors", "--dir", home.directory, "--json")
+    assert (read.status, read.err) == (0, "")
+    found = the_object(read)
+    assert set(found) == {"run", "log_size", "contributors", "total"}
+    (ada,) = found["contributors"]
+    assert set(ada) == ROW
+    assert (ada["name"], ada["standing"], len(ada["key"])) == ("ada", "good", 64)
+    assert found["total"]["credit_plies"] == ada["credit_plies"] > 0
+    with running(tmp_path) as heard:
+        assert gonode("status", "--contributors", "--dir", tmp_path, "--json") == read
+        text = gonode("status", "--contributors", "--dir", tmp_path)
+        assert heard == ["contributors", "contributors"]
+    assert text == gonode("status", "--contributors", "--dir", home.directory)
+    head, row, last = text.out.splitlines()
+    assert head.split()[:3] == ["name", "key", "standing"]
+    assert row.split()[:3] == ["ada", ada["key"][:8], "good"]
+    assert last.split()[:3] == ["total", "1", "contributor"]
+
+
+def test_contributors_where_nothing_is(tmp_path: Path) -> None:
+    assert "no run is here" in gonode("status", "--contributors", "--dir", tmp_path).refusal()
 
 
 # ---- audit, match, local, roles
