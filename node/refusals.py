@@ -8,6 +8,7 @@ from node.audits.folder_audit import AuditInputError
 from node.audits.proof_files import ProofFileError
 from node.contributor.contributor import Expelled
 from node.contributor.registrar import RegistrationRefused
+from node.contributor.replacing import ReplacementRefused
 from node.control import ControlError
 from node.disk.home import HomeError
 from node.disk.keyring import KeyringError
@@ -53,6 +54,7 @@ REFUSALS: tuple[type[BaseException], ...] = (
     ProofFileError,
     ProtocolError,
     RegistrationRefused,
+    ReplacementRefused,
     ReplayError,
     SgfError,
     StoreError,

@@ -16,12 +16,13 @@ import trio
 from native.search import selftest
 from node.blobs.options import BlobOptions
 from node.contributor.contributor import Contributor
+from node.contributor.replacing import Replaced, Replacer
 from node.coordinator.opening import open_coordinator
 from node.disk.home import Home, read_ticket
-from node.disk.keyring import load_or_create_key
+from node.disk.keyring import load_key, load_or_create_key
 from node.engine.process import open_engine
 from node.engine.settings import EngineSettings
-from node.events import EventPrinter
+from node.events import EventPrinter, Events, silent
 from node.founding.invites import read_invite
 from node.launch import open_member
 from node.lifetime import Lifetime
@@ -65,7 +66,7 @@ class RoleOptions(NodeOptions):
 @asynccontextmanager
 async def _member(
     options: NodeOptions,
-    events: EventPrinter,
+    events: Events,
     secret: SecretKey,
     coordinator_first: bool = False,
     serves_relay: bool = False,
@@ -116,7 +117,7 @@ async def _live(
     return await Lifetime(options.home, events, drain, role.DRAINING, status, contributors).run(run)
 
 
-def run_contributor(options: RoleOptions, invite: Path | None, name: str | None) -> int:
+def run_contributor(options: RoleOptions, invite: Path | None, name: str | None, recovery_hash: bytes = b"") -> int:
     """Contributes until drained or stopped; the exit status."""
     selftest()
     events = EventPrinter("contributor", options.as_json)
@@ -129,13 +130,26 @@ def run_contributor(options: RoleOptions, invite: Path | None, name: str | None)
             _member(options, events, secret) as member,
         ):
             own_name = name or f"node-{secret.public.hex()[:8]}"
-            role = Contributor(member, secret, engine, engine.kernel, options.engine.seats, invitation, own_name)
+            role = Contributor(
+                member, secret, engine, engine.kernel, options.engine.seats, invitation, own_name, recovery_hash
+            )
 
             def status() -> dict[str, Any]:
                 more: dict[str, Any] = {"played": role.games, "engine": engine.status(), "queues": role.queues}
                 return status_of(member, "contributor", secret.public, role.outbox, **more)
 
             return await _live(options, events, member, role, status)
+
+    return trio.run(main)
+
+
+def run_replacement(options: NodeOptions, recovery: Path, old: bytes | None, invalid_from: int | None) -> Replaced:
+    """Replaces a contributor's key by the folder's new one; see `Replacer`."""
+    replacer = Replacer(options.home, load_key(recovery), old)
+
+    async def main() -> Replaced:
+        async with _member(options, silent, replacer.new) as member:
+            return await replacer.replace(member, invalid_from)
 
     return trio.run(main)
 

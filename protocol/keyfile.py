@@ -72,6 +72,14 @@ def parse_key(data: bytes, passphrase: str | None) -> SecretKey:
     return secret
 
 
+def parse_public(data: bytes) -> bytes:
+    """The public key that a key file names, for which no passphrase is needed; raises BadKeyFile."""
+    match = _FILE.fullmatch(data) if len(data) <= MAX_BYTES else None
+    if match is None or match["check"].decode() != _checksum(match["body"]):
+        raise BadKeyFile("This is not a gonode key file, or it is damaged.")
+    return bytes.fromhex(match["public"].decode())
+
+
 def is_encrypted(data: bytes) -> bool:
     """Whether `data` is a key file that needs a passphrase."""
     match = _FILE.fullmatch(data) if len(data) <= MAX_BYTES else None

@@ -30,6 +30,7 @@ COMMANDS = {
     "proof": "node.cli.proof",
     "invite": "node.cli.keys",
     "root": "node.cli.keys",
+    "keys": "node.cli.keys",
     "status": "node.cli.control",
     "stop": "node.cli.control",
     "drain": "node.cli.control",

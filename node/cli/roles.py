@@ -22,6 +22,19 @@ json_lines = click.option("--json", "as_json", is_flag=True, help="One JSON obje
 lan_option = click.option("--lan/--no-lan", default=True, show_default=True, help="Find nodes of the run on the LAN.")
 
 
+def _ticket(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    if value is None:
+        name = context.command_path.partition(" ")[2]
+        more = {"join": " --invite FILE", "keys replace": " --recovery FILE"}.get(name, "")
+        raise click.UsageError(
+            f"A ticket is needed, which the run's coordinator hands out: gonode {name} TICKET{more}."
+        )
+    return value
+
+
+ticket_argument = click.argument("ticket", metavar="TICKET", required=False, callback=_ticket)
+
+
 def peering_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The ticket and the options of every node that joins a run by it."""
     for option in (
@@ -56,7 +69,7 @@ def peering_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Path(path_type=Path, file_okay=False),
             help="The node's directory; default: one a run below ~/.gonode.",
         ),
-        click.argument("ticket", metavar="TICKET", required=False, callback=_ticket),
+        ticket_argument,
     ):
         command = option(command)
     return command
@@ -86,15 +99,6 @@ def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return peering_options(command)
 
 
-def _ticket(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
-    if value is None:
-        more = " --invite FILE" if context.info_name == "join" else ""
-        raise click.UsageError(
-            f"A ticket is needed, which the run's coordinator hands out: gonode {context.info_name} TICKET{more}."
-        )
-    return value
-
-
 def _name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     from typing import get_args
 
@@ -104,6 +108,12 @@ def _name(context: click.Context, parameter: click.Parameter, value: str | None)
     if fault is not None:
         raise click.BadParameter(f"the name {fault}.")
     return value
+
+
+def _recovery(context: click.Context, parameter: click.Parameter, value: str | None) -> bytes:
+    from node.contributor.replacing import recovery_hash_of
+
+    return b"" if value is None else recovery_hash_of(value)
 
 
 def _rate(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
@@ -150,6 +160,12 @@ def _announced(context: click.Context, parameter: click.Parameter, values: tuple
 @role_options
 @click.option("--invite", type=click.Path(path_type=Path, dir_okay=False), help="File with an invite.")
 @click.option("--name", callback=_name, help="The name that pages show.")
+@click.option(
+    "--recovery",
+    metavar="HASH|FILE",
+    callback=_recovery,
+    help="The recovery key, by its hash or its file, that may replace this key once; default: none.",
+)
 @click.option("--nice", type=click.IntRange(0, 19), default=0, show_default=True, help="Give way to other processes.")
 @click.option(
     "--device",
@@ -167,6 +183,7 @@ def join(
     as_json: bool,
     invite: Path | None,
     name: str | None,
+    recovery: bytes,
     nice: int,
     device: str,
     **peering: Any,
@@ -178,7 +195,7 @@ def join(
     if kernel is not None and device != CPU:
         raise click.UsageError(f"A kernel is a processor's: --kernel does not go with --device {device}.")
     engine = _engine(kernel, threads, games, device, nice)
-    return run_contributor(_role(engine, ticket, directory, as_json, peering), invite, name)
+    return run_contributor(_role(engine, ticket, directory, as_json, peering), invite, name, recovery)
 
 
 @click.command()

@@ -57,13 +57,14 @@ class Contributor:
         in_flight: int,
         invite: bytes,
         name: str,
+        recovery_hash: bytes = b"",
     ) -> None:
         self._member = member
         self._secret = secret
         self._engine = engine
         self._kernel = kernel
         self._in_flight = in_flight
-        self._registrar = Registrar(member, secret, engine, invite, name)
+        self._registrar = Registrar(member, secret, engine, invite, name, recovery_hash)
         self.outbox = Outbox(member)
         self._gate = GatePlayer(member, secret, engine, self.outbox)
         self._fills = FillPlayer(member, secret, engine, kernel, self.outbox, self._gate)
@@ -135,6 +136,9 @@ class Contributor:
         """Ends this node once a rejection or a ban makes all of its work vain."""
         state, key = self._member.state, self._secret.public
         await self._member.until(lambda: True if state.batches.is_out(key) else None)
+        successor = state.registry.successor(key)
+        if successor is not None:
+            raise Expelled(f"This key is replaced: its contributor goes on under the key {successor.hex()}.")
         reasons = (
             batch.decision.reason
             for batch in state.batches.all

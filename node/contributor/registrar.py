@@ -62,7 +62,9 @@ class Registrar:
     async def register(self) -> None:
         """Returns once the key is registered and has its join nonce; raises RegistrationRefused."""
         member = self._member
-        await member.until(member.newest_head)  # below it this key may be registered
+        head = await member.until(member.newest_head)
+        await member.until_size(head.size)  # below it this key may be registered
+        self._say_recovery()
         while not self._is_registered():
             try:
                 await (self._with_invite() if self._invite or not self._takes_stamps() else self._with_stamp())
@@ -73,6 +75,19 @@ class Registrar:
         await member.until(lambda: True if self._is_witnessed() else None)
         text = f"Joined run {member.state.manifest.name} as {self._name} ({self._secret.public.hex()[:8]})."
         member.events("registered", text)
+
+    def _say_recovery(self) -> None:
+        """Says once what becomes of a key that is registered without the recovery key that its owner has in mind."""
+        info = self._member.state.registry.find(self._secret.public)
+        if info is None and not self._recovery_hash:
+            text = "Without a recovery key, a stolen or lost key takes its history along."
+            self._member.events(
+                "no-recovery", f"{text} One is made by: gonode keys recovery FILE (then --recovery FILE)."
+            )
+        elif info is not None and self._recovery_hash:
+            known = info.record.recovery_hash if isinstance(info.record, Registration) else b""
+            if known != self._recovery_hash:
+                self._member.events("no-recovery", "This key is registered already, and not with this recovery key.")
 
     async def _with_invite(self) -> None:
         """Posts the registration with its invite and waits for it in the log."""

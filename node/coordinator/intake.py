@@ -25,11 +25,12 @@ from protocol.gate import GateResult
 from protocol.header import BatchHeader
 from protocol.receipt import Receipt
 from protocol.record import Record
+from protocol.recovery import KeyReplacement
 from protocol.registration import Registration
 from protocol.verdict import TraceOpening, Verdict
 from verification.faults import LogFault
 
-POSTABLE = (Registration, BatchHeader, EpochHash, EpochReveal, Verdict, TraceOpening, GateResult)
+POSTABLE = (Registration, KeyReplacement, BatchHeader, EpochHash, EpochReveal, Verdict, TraceOpening, GateResult)
 FETCH_WITHIN_S = 30
 RECEIPTED = (BatchHeader, GateResult)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from node.disk.files import sync
 from protocol.ed25519 import SecretKey
 from protocol.errors import ProtocolError
-from protocol.keyfile import encode_key, parse_key
+from protocol.keyfile import encode_key, parse_key, parse_public
 
 PASSPHRASE_VARIABLE = "GONODE_PASSPHRASE"
 
@@ -51,6 +51,16 @@ def load_key(path: Path) -> SecretKey:
         raise KeyringError(f"{path}: others can read this key; run: chmod 600 {path}")
     try:
         return parse_key(data, os.environ.get(PASSPHRASE_VARIABLE) or None)
+    except ProtocolError as error:
+        raise KeyringError(f"{path}: {error}") from None
+
+
+def load_public(path: Path) -> bytes:
+    """The public key of the key file at `path`, for which no passphrase is needed; raises KeyringError."""
+    try:
+        return parse_public(path.read_bytes())
+    except OSError as error:
+        raise KeyringError(f"{path}: the key cannot be read ({error.strerror}).") from None
     except ProtocolError as error:
         raise KeyringError(f"{path}: {error}") from None
 

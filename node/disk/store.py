@@ -254,6 +254,12 @@ class Store:
         """Forgets every kept game: they are played again."""
         self._db.execute("DELETE FROM games")
 
+    def forget_own(self) -> None:
+        """Forgets own counters, games and what waits to be logged: they were of a key that is no more."""
+        with self.transaction():
+            for table in ("series", "games", "outbox"):
+                self._db.execute(f"DELETE FROM {table}")
+
     # ---- outbox
 
     def put_outbox(self, kind: str, key: bytes, payload: bytes) -> bool:

@@ -14,6 +14,7 @@ from typing import Annotated, ClassVar, Final
 from protocol.gate import GateResult
 from protocol.header import BatchHeader
 from protocol.record import Record
+from protocol.recovery import KeyReplacement
 from protocol.registration import Registration
 from protocol.types import U32, U64, EntryBytes, Key, Text
 
@@ -23,7 +24,7 @@ COSIGN_PROTOCOL = "/gonode/cosign/1"
 MIRRORED: Final = (BatchHeader, GateResult)
 """What verifiers keep for the coordinator; the coordinator signs receipts for the same."""
 
-RELAYED: Final = (*MIRRORED, Registration)
+RELAYED: Final = (*MIRRORED, Registration, KeyReplacement)
 """What verifiers pass on."""
 
 SignatureLine = Annotated[str, Text(r"— [!-~]+ [A-Za-z0-9+/=]+", 400)]

@@ -84,7 +84,7 @@ def test_help(name: str) -> None:
         assert answer.out.startswith(f"Usage: {name}")
 
 
-@pytest.mark.parametrize("group", [[], ["run"], ["root"], ["proof"]], ids=" ".join)
+@pytest.mark.parametrize("group", [[], ["run"], ["root"], ["keys"], ["proof"]], ids=" ".join)
 def test_a_group_alone_prints_its_help(group: list[str]) -> None:
     answer = gonode(*group)
     assert (answer.status, answer.out) == (2, "")
