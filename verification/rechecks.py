@@ -4,11 +4,13 @@ Spec: `docs/spec/orders.md`. Pure. Each order is an entry of the log (or the rev
 index assigns other verifiers and draws games anew. An order only ever has more replayed.
 """
 
+from collections import deque
+
 from protocol.entries import Entry
 from protocol.orders import Exit, Scrutiny, VoidEpoch
 from protocol.proof import Pardon
 from protocol.seeds import PPM, is_picked
-from protocol.verdict import BLOB
+from protocol.verdict import Verdict
 from verification.batches import Batches
 from verification.beacons import Beacons
 from verification.convictions import Convictions
@@ -41,7 +43,9 @@ class Rechecks:
         self._batches = batches
         self._revealed: list[EpochInfo] = []  # their repeats are not drawn yet
         self._void: set[tuple[bytes, int]] = set()
-        self._for_blob: list[BatchSubject] = []  # rejected for their blob and not decided yet
+        self._unconfirmed: deque[tuple[int, BatchSubject, Verdict]] = (
+            deque()
+        )  # up to which index a decision has to come
         self.alone: list[tuple[BatchInfo, tuple[int, ...]]] = []
         """Batches with the games that only the coordinator can repeat, since no other verifier is there."""
 
@@ -158,22 +162,31 @@ class Rechecks:
             return f"Epoch {epoch.epoch} may still be revealed."
         return None
 
-    # ---- rejections for a blob
+    # ---- verdicts that nothing comes of
 
-    def judged(self, check: BatchSubject) -> None:
-        """A batch has a verdict: no proof shows a rejection for its blob, so it stands once the coordinator confirms it."""
-        if _is_for_blob(check):
-            self._for_blob.append(check)
+    def judged(self, check: BatchSubject, index: int) -> None:
+        """A batch has a verdict, logged at `index`: unless an accusation, it has to lead to a decision in time."""
+        if check.verdict is not None and not check.is_accusing:
+            self._unconfirmed.append((index + self._roles.manifest.admission.timeout_entries, check, check.verdict))
 
     def settle(self, size: int) -> None:
-        """What the next entry, at `size`, finds unconfirmed for too long falls away, where another verifier can judge."""
-        timeout = self._roles.manifest.admission.timeout_entries if self._for_blob else 0
-        for check in list(self._for_blob):
-            is_open = check.decision is None and _is_for_blob(check)
-            if is_open and size <= check.verdict_index + timeout:
+        """Verdicts that led to nothing before the entry at `size` fall away, where another verifier can judge.
+
+        Their traces are not opened, or not those of the games; or the blob that they call wrong is not.
+        """
+        while self._unconfirmed and self._unconfirmed[0][0] < size:
+            _, check, verdict = self._unconfirmed.popleft()
+            batch, timeout = batch_of(check), self._roles.manifest.admission.timeout_entries
+            is_first = check in (batch, batch.second)
+            decision = batch.decision if is_first else check.decision
+            if check.verdict is not verdict or decision is not None or batch.dropped:
                 continue
-            self._for_blob.remove(check)
-            if is_open and len(check.candidates) > 1 and not batch_of(check).dropped:
+            other = (batch.second if check is batch else batch) if is_first else None
+            if check.is_complete and other is not None and not other.is_complete and size <= batch.index + 3 * timeout:
+                self._unconfirmed.append((size + timeout, check, verdict))
+                continue
+            judges = {verdict.verifier} | ({other.verdict.verifier} if other is not None and other.verdict else set())
+            if check.candidates.keys() - judges:
                 self._subjects.dismiss(check)
 
     # ---- repeats
@@ -259,7 +272,3 @@ class Rechecks:
         if identity is None:
             raise LogFault(f"Contributor {peer.hex()[:16]} has no batch in the log.")
         return identity
-
-
-def _is_for_blob(check: BatchSubject) -> bool:
-    return check.verdict is not None and check.verdict.evidence == BLOB

@@ -398,7 +398,7 @@ class LogState:
         subject = self.subjects.check_verdict(record, index)
         if isinstance(subject, BatchSubject):
             change = self.batches.change_verdict(subject, record, index)
-            return self._then(change, lambda: self.rechecks.judged(subject))
+            return self._then(change, lambda: self.rechecks.judged(subject, index))
         if isinstance(subject, GateResultInfo):
             return self.gates.change_verdict(subject, record, index)
         raise LogFault("The verdict's subject is neither a batch nor a gate result.")

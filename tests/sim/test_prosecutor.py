@@ -50,6 +50,16 @@ LIES: dict[str, EvidenceFields] = {
 BLOB_LIE: EvidenceFields = {"evidence": BLOB, "game": 0, "ply": 0}
 
 
+class Silent(Verifier):
+    """Rejects as it should, and sends no proof of its own."""
+
+    async def _examine(self, subject: Subject) -> Finding | None:
+        finding = await super()._examine(subject)
+        if finding is not None:
+            finding.proof = b""
+        return finding
+
+
 class Friend(Verifier):
     """Accepts every batch, with traces that fit, whatever is wrong in it."""
 
@@ -111,6 +121,30 @@ def test_a_framing_verifier_is_banned(tmp_path: Path, lie: str) -> None:
         tally = sim.state.batches.tally(sim.nodes[name].secret.public)
         assert tally.verified == tally.games > 0
     assert sim.state.batches.released
+
+
+async def with_a_cheat_and_no_proof(folder: Path) -> Simulation:
+    """A cheat whom a verdict accuses without a proof; the coordinator is killed before it made its own."""
+    async with simulated(folder, sim_manifest(), "silent") as sim:
+        sim.verifiers[0].make_verifier = Silent
+        cheat = sim.invite("cheat", EditingEngine(edits.value(0)), honest=False)
+        sim.start()
+        await sim.until(lambda: sim.coordinator.member and sim.state.batches.accusing(), 600)
+        assert not sim.state.is_banned(cheat.secret.public)
+        sim.kill(sim.coordinator)
+        await sim.restart(sim.coordinator)
+        await sim.opened(sim.coordinator)
+        await sim.until(lambda: sim.state.is_banned(cheat.secret.public), 600)
+        await cheat.life.ended.wait()
+        await sim.finish()
+        sim.settle()
+        return sim
+
+
+def test_the_coordinator_proves_by_itself_what_a_verdict_says(tmp_path: Path) -> None:
+    sim = virtually(with_a_cheat_and_no_proof, tmp_path)
+    (ban,) = bans_hold(sim)
+    assert ban.subject == sim.nodes["cheat"].secret.public
 
 
 async def with_friends(folder: Path) -> Simulation:

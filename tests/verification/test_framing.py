@@ -14,7 +14,7 @@ from protocol.game_block import GameBlock
 from protocol.merkle import leaf_hash
 from protocol.proof import CONTRIBUTOR, PLY, RULES, SETUP, VERIFIER, Ban, FraudProof, LoggedEntry
 from protocol.seeds import work
-from protocol.verdict import ACCEPT, REJECT, Verdict
+from protocol.verdict import ACCEPT, BLOB, REJECT, Verdict
 from tests.verification import edits
 from tests.verification.test_admission import CHEAP, REPLAYED
 from tests.verification.test_state import refused
@@ -41,7 +41,7 @@ def verdict_on(world: World, subject: BatchSubject, kind: str, game: int, ply: i
         epoch=subject.candidates[verifier.public],
         verifier=verifier.public,
         semantics=subject.semantics,
-        drawn=(0, 1),
+        drawn=() if kind == BLOB else (0, 1),
         outcome=REJECT,
         evidence=kind,
         game=game,
