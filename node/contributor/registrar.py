@@ -85,8 +85,9 @@ class Registrar:
                 "no-recovery", f"{text} One is made by: gonode keys recovery FILE (then --recovery FILE)."
             )
         elif info is not None and self._recovery_hash:
-            known = info.record.recovery_hash if isinstance(info.record, Registration) else b""
-            if known != self._recovery_hash:
+            if not isinstance(info.record, Registration):
+                self._member.events("no-recovery", "This key replaced another one and cannot be replaced again.")
+            elif info.record.recovery_hash != self._recovery_hash:
                 self._member.events("no-recovery", "This key is registered already, and not with this recovery key.")
 
     async def _with_invite(self) -> None:

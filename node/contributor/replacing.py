@@ -29,6 +29,7 @@ from verification.state import LogState
 LOG_WITHIN_S: Final = 60.0
 LOGGED_WITHIN_S: Final = 180.0
 AGAIN_S: Final = 5.0
+ASK_AGAIN_S: Final = 1.0
 
 
 class ReplacementRefused(Exception):
@@ -94,7 +95,10 @@ class Replacer:
         )
 
     async def _catch_up(self, member: Member) -> None:
+        """Returns once this copy of the log is as long as a peer says that the log is now; raises Unreachable."""
         with trio.move_on_after(LOG_WITHIN_S) as scope:
+            while member.follower is None or await member.follower.cosigned() is None:
+                await trio.sleep(member.jitter(ASK_AGAIN_S))
             head = await member.until(member.newest_head)
             await member.until_size(max(2, head.size))
         if scope.cancelled_caught:
@@ -132,6 +136,7 @@ class Replacer:
                 os.link(self._host, kept)
             os.replace(self._next, self._host)
             sync(self._host.parent)
+            self._is_own = False
 
 
 def foreign_since(state: LogState, store: Store, peer: bytes) -> int:

@@ -16,6 +16,7 @@ from protocol.registration import Registration
 from tests.node.keys import secret
 from tests.node.world_member import WorldMember
 from tests.sim.inline_engine import InlineEngine
+from tests.verification.manifests import digest_of
 from tests.verification.world import World
 
 KEY = secret(1)
@@ -33,9 +34,9 @@ def registration(world: World, invite: str) -> Registration:
     return Registration(world.run, KEY.public, "ada", b"", size, root, world.invite(invite), 0)
 
 
-def registrar(member: WorldMember, invite: bytes, key: SecretKey = KEY) -> Registrar:
+def registrar(member: WorldMember, invite: bytes, key: SecretKey = KEY, recovery_hash: bytes = b"") -> Registrar:
     """One that registers a key with an invite, or without."""
-    return Registrar(member, key, InlineEngine(), invite, "ada")  # type: ignore[arg-type]
+    return Registrar(member, key, InlineEngine(), invite, "ada", recovery_hash)  # type: ignore[arg-type]
 
 
 async def entered(member: WorldMember, invite: bytes) -> None:
@@ -60,9 +61,11 @@ async def test_a_key_registers_once_and_waits_for_its_nonce(
     await entered(member, member.world.invite("a"))
     assert trio.current_time() - start >= 1
     assert member.state.join_nonce(KEY.public) is not None
-    assert (member.posts, member.said) == (1, ["registered"])
+    assert (member.posts, member.said) == (1, ["no-recovery", "registered"])
     await entered(member, b"")
-    assert (member.posts, member.said) == (1, ["registered"] * 2), "a registered key needs no invite"
+    assert (member.posts, member.said) == (1, ["no-recovery", "registered", "registered"]), (
+        "a registered key needs no invite"
+    )
 
 
 async def test_nothing_is_believed_before_it_is_cosigned(
@@ -74,12 +77,33 @@ async def test_nothing_is_believed_before_it_is_cosigned(
     with trio.move_on_after(60):
         await entered(member, member.world.invite("a"))
     assert member.state.join_nonce(KEY.public) is not None
-    assert member.said == []
+    assert member.said == ["no-recovery"]
     assert entering.waiting_for == "the run's verifiers to witness the registration"
     member.is_witnessed = True
     await entered(member, b"")
     assert entering.waiting_for is None
-    assert member.said == ["registered"]
+    assert member.said == ["no-recovery", "registered"]
+
+
+async def test_a_recovery_key_counts_at_the_registration_alone(
+    member: WorldMember, autojump_clock: trio.testing.MockClock
+) -> None:
+    async def beacon() -> None:
+        await member.until(lambda: member.state.registry.find(KEY.public))
+        member.world.share_set()
+
+    first, other = digest_of("recovery"), digest_of("other")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(beacon)
+        await registrar(member, member.world.invite("a"), recovery_hash=first).register()
+    info = member.state.registration(KEY.public)
+    assert info is not None
+    assert isinstance(info.record, Registration)
+    assert info.record.recovery_hash == first
+    await registrar(member, b"", recovery_hash=first).register()
+    assert member.said == ["registered"] * 2
+    await registrar(member, b"", recovery_hash=other).register()
+    assert member.said[2:] == ["no-recovery", "registered"]
 
 
 async def test_without_an_invite(member: WorldMember) -> None:
@@ -120,7 +144,7 @@ async def test_a_coordinator_that_is_away_is_tried_again(
     member.troubles = [Unreachable("Nobody is there.") for _ in range(3)]
     await entered(member, member.world.invite("a"))
     assert member.posts == 4
-    assert member.said == ["waiting"] * 3 + ["registered"]
+    assert member.said == ["no-recovery", *["waiting"] * 3, "registered"]
 
 
 async def test_a_refusal_of_what_was_logged_before_is_no_refusal(
@@ -137,4 +161,4 @@ async def test_a_refusal_of_what_was_logged_before_is_no_refusal(
     member.before_post = logged_meanwhile
     member.troubles = [CallRefused("This key is registered already.")]
     await registrar(member, world.invite("a")).register()
-    assert member.said == ["registered"]
+    assert member.said == ["no-recovery", "registered"]
