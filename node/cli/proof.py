@@ -54,8 +54,8 @@ def check(
     from node.cli.roles import parse_kernel
 
     chosen = parse_kernel(kernel)
-    networks = ProofNetworks(read_proof(file), files, directory, ticket)
     verify_kernel(chosen)
+    networks = ProofNetworks(read_proof(file), files, directory, ticket)
     answer = check_proof_file(file, networks.run, networks, chosen)
     click.echo(json.dumps(answer.to_json()) if as_json else answer.sentence)
     return 0 if answer.holds else NO
