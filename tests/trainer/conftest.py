@@ -94,7 +94,9 @@ def manifest_of(**changes: int) -> Manifest:
         selfplay=search,
         gate_search=search,
         network=NetworkSpec(blocks=2, channels=16, features=1, first="uniform"),
-        admission=AdmissionPolicy("invite", 0, GAMES_PER_BATCH, 1, 2, 50_000, 1000, 1000, 200, 200, 10, 4, 200_000, 0, 0, 10**6, 0, 0),
+        admission=AdmissionPolicy(
+            "invite", 0, GAMES_PER_BATCH, 1, 2, 50_000, 1000, 1000, 200, 200, 10, 4, 200_000, 0, 0, 10**6, 0, 0
+        ),
         gate=GatePolicy("sprt", 0, 50, 400, 550_000, 200_000, 2, 0),
         window=WindowPolicy(1000, 1000, 1000, 650_000),
         training=TrainingPolicy(**(training | changes)),

@@ -141,7 +141,10 @@ def _story() -> tuple[dict[str, Example], list[bytes]]:
     keep(invite, COORDINATOR)
     sealed = invite.seal(COORDINATOR).encode()
     joined = logged(
-        Registration(run, CONTRIBUTOR.public, "ada", sha256(RECOVERY.public).digest(), log.tree.size, log.tree.root(), sealed, 0), CONTRIBUTOR
+        Registration(
+            run, CONTRIBUTOR.public, "ada", sha256(RECOVERY.public).digest(), log.tree.size, log.tree.root(), sealed, 0
+        ),
+        CONTRIBUTOR,
     )
     share_set()
 
@@ -345,7 +348,9 @@ def _manifest() -> Manifest:
         selfplay=selfplay,
         gate_search=gating,
         network=NetworkSpec(3, 32, 1, "random"),
-        admission=AdmissionPolicy("invite", 0, 2, 1, 2, 50_000, 200, 2000, 200, 1000, 2, 32, 200_000, 100_000, 10_000, 10**6, 3, 200),
+        admission=AdmissionPolicy(
+            "invite", 0, 2, 1, 2, 50_000, 200, 2000, 200, 1000, 2, 32, 200_000, 100_000, 10_000, 10**6, 3, 200
+        ),
         gate=GatePolicy("sprt", 0, 50, 400, 550_000, 250_000, 4, 0),
         window=WindowPolicy(1, 1, 1, 650_000),
         training=TrainingPolicy(

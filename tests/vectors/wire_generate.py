@@ -336,7 +336,9 @@ def posts() -> Iterator[Case]:
     yield _record("A boolean for the index.", "parse error", "posted", encode({**wrong, "index": True}))
     yield _record("An integer for held.", "parse error", "posted", encode({**wrong, "held": 0}))
     yield _record("Kept, and an index.", "parse error", "posted", encode({**wrong, "held": True}))
-    yield _record("No held field.", "parse error", "posted", encode({"index": 7, "receipt": b"", "place": 0, "waiting": 0}))
+    yield _record(
+        "No held field.", "parse error", "posted", encode({"index": 7, "receipt": b"", "place": 0, "waiting": 0})
+    )
     yield _record("A place, and an index.", "parse error", "posted", encode({**wrong, "place": 1, "waiting": 1}))
     for what, more in (("no such", {"place": 41}), ("no", {"place": 0})):
         fields = {**wrong, "index": 0, "waiting": 40, **more}
