@@ -27,6 +27,7 @@ from node.networks import NetworkFault
 from node.peering.addresses import AnnounceError
 from node.peering.transport import CannotListen, TransportError
 from node.services import ServiceLost
+from node.verifier.epoch_keeper import Distrusted
 from protocol.errors import ProtocolError
 from verification.faults import LogFault
 from verification.proof import NetworkMissing
@@ -36,6 +37,7 @@ REFUSALS: tuple[type[BaseException], ...] = (
     AuditInputError,
     CannotListen,
     DirectoryInUse,
+    Distrusted,
     EngineError,
     Expelled,
     FoundingError,

@@ -16,6 +16,7 @@ from node.coordinator.filler import Filler
 from node.coordinator.gatekeeper import Gatekeeper
 from node.coordinator.intake import Intake
 from node.coordinator.log_writer import LogWriter
+from node.coordinator.overseer import Overseer
 from node.coordinator.prosecutor import Prosecutor
 from node.coordinator.trainer_process import Train, TrainingFailed
 from node.coordinator.training_cycle import TrainingCycle
@@ -61,6 +62,7 @@ class Coordinator:
         self._cycle = TrainingCycle(member, secret, log, train)
         self._gatekeeper = Gatekeeper(member, secret, log)
         self._filler = Filler(member, secret, log)
+        self._overseer = Overseer(member, secret, log)
         self._outbox = Outbox(member)
         self._player = GatePlayer(member, secret, engine, self._outbox)
         self._examiner = Examiner(member, secret, log, engine, self._outbox, self._player)
@@ -90,7 +92,7 @@ class Coordinator:
             await trio.sleep_forever()
 
     async def _pulse(self) -> None:
-        """Once a second: decisions, slots, fills, a tick if nothing else came, and a signed head, which is announced."""
+        """Once a second: decisions, slots, fills, orders, a tick if nothing else came, a signed head, which is announced."""
         while True:
             self._backlog.note()
             self._examiner.step(is_draining=self._working.cancel_called)
@@ -98,6 +100,8 @@ class Coordinator:
                 self._member.wake()
             self.intake.door.step()
             self._filler.step()
+            if not self._working.cancel_called:
+                self._overseer.step()
             if self._log.idle_s >= self._member.state.manifest.admission.tick_s:
                 self._log.append(self._tick().seal(self._secret))
             if self._log.sign_head():
@@ -145,7 +149,7 @@ class Coordinator:
             [*self._backlog.queues, self.intake.door.queue, self.prosecutor.queue, self._filler.queue],
             doing="draining" if self._working.cancel_called else self.doing,
             training=self._cycle.progress,
-            faults=[*(fault.reason for fault in state.faults), *self.prosecutor.faults],
+            faults=[*(fault.reason for fault in state.faults), *self.prosecutor.faults, *self._overseer.faults],
             releases=[
                 {"name": info.name, "number": info.number, "steps": info.steps} for info in state.releases.all[1:]
             ],

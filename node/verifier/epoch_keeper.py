@@ -1,7 +1,8 @@
 """A verifier's epoch secrets: on disk before their hash is logged, revealed when they are spent.
 
 Spec: `docs/spec/epoch.md`. The next hash is logged before four fifths of an epoch are over; an old epoch is revealed once
-nothing drawn under it waits for a verdict. Nothing is posted while the root does not name this verifier.
+nothing drawn under it waits for a verdict. Nothing is posted while the root does not name this verifier. One that the log
+trusts no more goes on with its epochs, for its shares and cosignatures still count; what it cannot do any more it says.
 """
 
 import os
@@ -18,6 +19,7 @@ from protocol.envelope import Envelope
 from protocol.epoch import EpochHash, EpochReveal
 from protocol.root import VERIFIER
 from protocol.seeds import epoch_hash
+from verification.epochs import EpochInfo
 
 LOOK_EVERY_S = 1.0
 SEEN_WITHIN_S = 60.0
@@ -26,6 +28,15 @@ NOT_APPROVED = (
     "this key's approval as a verifier; give it (gonode verify --request) to the root's holder, who signs it in "
     "(gonode root sign)"
 )
+
+NEW_KEY = (
+    "move its key file away, make a new key (gonode verify --request) and give it to the root's holder, who signs it in "
+    "(gonode root sign)"
+)
+
+
+class Distrusted(Exception):
+    """One sentence about a verifier's key under which nothing is judged any more, at the end of its node."""
 
 
 class EpochKeeper:
@@ -36,6 +47,7 @@ class EpochKeeper:
         self._secret = secret
         self._begin_at: int | None = None
         self.unapproved_since: float | None = None
+        self.distrusted_since: float | None = None
 
     def secret_of(self, epoch: int) -> bytes:
         """The secret of an epoch whose hash is logged; raises StoreError when this store never held it."""
@@ -52,6 +64,18 @@ class EpochKeeper:
             await self._step()
             await self._member.change_within(LOOK_EVERY_S)
 
+    @property
+    def distrust(self) -> str:
+        """Why the log takes no more verdicts from this key, in one sentence; empty while it does."""
+        state, key = self._member.state, self._secret.public
+        if key not in state.subjects.distrusted:
+            return ""
+        void = [info.epoch for info in state.epochs.all(key) if state.rechecks.is_void(info)]
+        why = f"its epoch {void[0]} was not revealed in time" if void else "it said what the log shows to be wrong"
+        if state.is_banned(key):
+            why = "it is banned"
+        return f"This run takes no more verdicts from this verifier's key, for {why}; {NEW_KEY}."
+
     async def finish(self) -> None:
         """Ends the newest epoch by beginning one under which nothing is drawn yet, and reveals those before; for a drain.
 
@@ -60,7 +84,7 @@ class EpochKeeper:
         epochs = self._member.state.epochs
         self._begin_at = len(epochs.all(self._secret.public))
         while self._is_approved() and any(
-            info.secret is None for info in epochs.all(self._secret.public)[: self._begin_at]
+            self._is_to_reveal(info) for info in epochs.all(self._secret.public)[: self._begin_at]
         ):
             await self._step()
             await self._member.change_within(LOOK_EVERY_S)
@@ -68,6 +92,7 @@ class EpochKeeper:
     async def _step(self) -> None:
         if not self._is_approved():
             return
+        self._say_distrust()
         state = self._member.state
         key = self._secret.public
         epochs = state.epochs.all(key)
@@ -76,11 +101,8 @@ class EpochKeeper:
                 await self._log_hash(len(epochs))
             newest = epochs[-1].epoch if epochs else -1
             for info in epochs:
-                if (
-                    info.secret is None
-                    and info.epoch < newest
-                    and not state.batches.unjudged(self._secret.public, info.epoch)
-                ):
+                is_spent = info.epoch < newest and self._is_to_reveal(info)
+                if is_spent and not state.batches.unjudged(key, info.epoch):
                     reveal = EpochReveal(state.run, key, info.epoch, self.secret_of(info.epoch))
                     await self._post(reveal.seal(self._secret))
         except TransportError:
@@ -96,6 +118,17 @@ class EpochKeeper:
             self.unapproved_since = trio.current_time()
             self._member.events("waiting", f"Waiting for {NOT_APPROVED}.")
         return False
+
+    def _is_to_reveal(self, info: EpochInfo) -> bool:
+        """Whether an epoch's secret is not known yet and may still be."""
+        return info.secret is None and not self._member.state.rechecks.is_void(info)
+
+    def _say_distrust(self) -> None:
+        """Says once that the log takes no more verdicts from this key."""
+        distrust = self.distrust
+        if distrust and self.distrusted_since is None:
+            self.distrusted_since = trio.current_time()
+            self._member.events("distrusted", distrust)
 
     def _is_next_due(self) -> bool:
         state = self._member.state

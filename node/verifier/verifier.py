@@ -18,7 +18,7 @@ from node.outbox import OPENING, VERDICT, Outbox
 from node.peering.transport import TransportError
 from node.status import queue_of
 from node.verifier.accuser import accuse
-from node.verifier.epoch_keeper import NOT_APPROVED, EpochKeeper
+from node.verifier.epoch_keeper import NEW_KEY, NOT_APPROVED, Distrusted, EpochKeeper
 from node.verifier.mirror import Mirror
 from node.verifier.witness import Witness
 from protocol.batch import Batch
@@ -82,6 +82,9 @@ class Verifier:
         member, unapproved_since = self._member, self._epochs.unapproved_since
         if unapproved_since is not None:
             return [queue_of(member, "approval", 1, NOT_APPROVED, unapproved_since), *self._mirror.queues]
+        if self._epochs.distrusted_since is not None:
+            why = f"another key, for this one judges nothing more: {NEW_KEY}"
+            return [queue_of(member, "approval", 1, why, self._epochs.distrusted_since), *self._mirror.queues]
         due = {each.key for each in self._waiting()} if member.state.size >= 2 else set()
         due |= self._busy
         awaited = [what for digest, what in self._awaited.items() if digest in due]
@@ -93,7 +96,7 @@ class Verifier:
         self._draining.set()
 
     async def run(self) -> None:
-        """Verifies until drained."""
+        """Verifies until drained; raises Distrusted at that end where the log takes no more verdicts from this key."""
         async with trio.open_nursery() as nursery:
             keep = self._member.services.keep
             nursery.start_soon(keep, "outbox", self.outbox.run)
@@ -107,6 +110,8 @@ class Verifier:
             await self.outbox.until_empty()
             await self._witness.catch_up(self._said_size)
             nursery.cancel_scope.cancel()
+        if self._epochs.distrust:
+            raise Distrusted(self._epochs.distrust)
 
     async def _judge_all(self) -> None:
         """Judges subjects as they come, a few at once, until cancelled.
@@ -122,6 +127,8 @@ class Verifier:
                 await self._member.change_within(1.0)
 
     def _waiting(self) -> list[Subject]:
+        """What this verifier may judge and does not yet: what older epochs wait for comes first, so that these can be
+        revealed in time."""
         state, key = self._member.state, self._secret.public
         subjects: list[Subject] = [*state.gate_results_awaiting_verdict(key), *state.batches_awaiting_verdict(key)]
         waiting: dict[bytes, Subject] = {}  # of two looks of one batch, which have the same key, one
@@ -129,7 +136,7 @@ class Verifier:
             is_free = each.key not in self._busy and self._logged.get(each.key, -1) < state.size
             if is_free and self._member.store.outbox_item(VERDICT, each.key) is None:
                 waiting.setdefault(each.key, each)
-        return [*waiting.values()]
+        return sorted(waiting.values(), key=lambda each: each.candidates.get(key, 0))
 
     def _answered(self, kind: str, key: bytes, index: int | None) -> None:
         """A verdict is not given again while this node's own copy of the log does not show why it was logged or refused."""

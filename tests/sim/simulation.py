@@ -32,6 +32,7 @@ from node.founding.founding import store_founding
 from node.launch import open_member
 from node.peering.memory.network import MemoryNetwork
 from node.peering.transport import peer_id
+from node.verifier.epoch_keeper import Distrusted
 from node.verifier.verifier import Verifier
 from protocol.ed25519 import SecretKey
 from protocol.entries import parse_entry
@@ -258,7 +259,7 @@ class Simulation:
                 await self._roles(node, life, home)
         except* Killed:
             assert life.is_killed
-        except* (Expelled, WrongMachine):
+        except* (Distrusted, Expelled, WrongMachine):
             assert not node.is_honest
         except* (OSError, sqlite3.Error) as group:
             if life.fault is None:
