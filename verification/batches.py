@@ -77,7 +77,13 @@ class Batches(Decisions):
         chosen: tuple[int, ...] | None = None,
         but: bytes = b"",
     ) -> Recheck | None:
-        """Has a batch looked at again by the entry at `index`, by another verifier than `but`; None if there is none."""
+        """Has a batch looked at again by the entry at `index`, by another verifier than `but`; None if there is none.
+
+        An entry orders one look at a batch, for verdicts and decisions name its index: a second order is the first one.
+        """
+        known = next((each for each in batch.rechecks if each.index == index), None)
+        if known is not None:
+            return known
         candidates = {key: epoch for key, epoch in self._subjects.candidates(index).items() if key != but}
         if not batch.games or (purpose == REPEAT and not candidates):
             return None
@@ -89,7 +95,8 @@ class Batches(Decisions):
     def change_verdict(self, check: BatchSubject, verdict: Verdict, index: int) -> Change:
         """Checks what `Subjects.check_verdict` leaves to batches; raises LogFault."""
         batch = batch_of(check)
-        if check.decision is not None or (batch.dropped and check.key not in self._looking):
+        is_decided = (batch if check is batch.second else check).decision is not None
+        if is_decided or (batch.dropped and check.key not in self._looking):
             raise LogFault(f"The batch at entry {batch.index} needs no verdict any more.")
         if check.chosen is not None:
             require_drawn(verdict, check.chosen)

@@ -52,11 +52,12 @@ class Decisions(Fates):
             return Due(decision, batch, tuple(looks) if outcome == ACCEPTED else () if by is None else (by,))
 
         for look in looks:
-            if look.is_complete and not look.is_accepted and self._is_shown(batch, look):
+            if look.verdict is not None and not look.is_accepted and self._is_shown(batch, look):
                 return decided(REJECTED, look)
         if all(look.is_complete and look.is_accepted for look in looks):
             return decided(ACCEPTED, check)
-        if check.verdict is None and index > check.index + timeout:
+        is_accused = not self._identities[batch.header.peer].accusing.isdisjoint(batch.looks)  # then a proof decides
+        if check.verdict is None and not is_accused and index > check.index + timeout:
             return decided(LOST, None)
         return None
 

@@ -57,10 +57,10 @@ class Fates(Book):
         if identity.out_at is None:
             identity.out_at = index
         self._drop(identity, list(identity.held), index)
-        self._looking = {key: each for key, each in self._looking.items() if each.header.peer != peer}
-        identity.accusing.clear()
+        self._forget(identity, identity.batches)
         identity.tally = Tally()
-        gone = [batch for batch in self._released if batch.header.peer == peer]
+        theirs = set(identity.batches)
+        gone = [batch for batch in self._released if batch in theirs]
         for batch in gone:
             batch.dropped = True
         self._purge(gone)
@@ -87,6 +87,7 @@ class Fates(Book):
         for batch in foreign:
             if batch.is_accepted_batch and not batch.dropped:
                 identity.withdraw(batch)
+        self._forget(identity, foreign)
         self._purge(foreign)
         identity.peer, identity.out_at = record.replacement, None
         if foreign:
@@ -133,11 +134,18 @@ class Fates(Book):
         fill.last_index = index + self._roles.manifest.admission.timeout_entries
 
     def _withdraw(self, batch: BatchInfo, identity: Identity, index: int) -> None:
-        """A batch that was accepted before turns out to be wrong, or is gone: it enters no window from here on."""
+        """A batch that was accepted before turns out to be wrong, or is gone: it enters no window from here on.
+
+        It is not looked at any more, but for what a verdict accuses it of.
+        """
+        for recheck in batch.rechecks:
+            if not recheck.is_accusing:
+                self._looking.pop(recheck.key, None)
         if batch.is_open:
             identity.refuse(batch)
             batch.dropped = True
             self._open.pop(batch.index)
+            identity.accusing -= {batch, batch.second}
             if batch.fill is not None:
                 self._reopen(batch.fill, batch.header.peer, index)
         elif batch.is_accepted_batch and not batch.dropped:
@@ -164,11 +172,18 @@ class Fates(Book):
             if batch.fill is not None and batch.is_open:
                 self._reopen(batch.fill, batch.header.peer, index)
         identity.drop(batches)
+        self._forget(identity, batches)
+
+    def _forget(self, identity: Identity, batches: Iterable[BatchInfo]) -> None:
+        """Nobody looks at these batches any more, and nothing that was said of them is decided."""
+        was_suspended = bool(identity.accusing)
         for batch in batches:
             self._open.pop(batch.index, None)
             for recheck in batch.rechecks:
                 self._looking.pop(recheck.key, None)
             identity.accusing -= set(batch.looks)
+        if was_suspended and not identity.accusing:
+            self._count_rows()
 
 
 def _is_accused(batch: BatchInfo) -> bool:

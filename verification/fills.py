@@ -108,7 +108,9 @@ class Fills:
         while self._ended and (value := self._beacons.value(self._ended[0].index)) is not None:
             self._draw(self._ended.popleft(), value, size)
         for fill in self._vacant():
-            if self._batches.is_out(fill.owner):
+            if fill not in self._batches.series(fill.owner, fill.release).fills:
+                continue  # it went with a gap before it
+            if self._is_vain(fill):
                 self._batches.close_fill(fill)
             elif size > fill.last_index:
                 self._lapse(fill, size)
@@ -178,6 +180,11 @@ class Fills:
     def _may_play(self, fill: Fill, player: bytes) -> bool:
         is_trusted = not self._batches.is_out(player) and not self._batches.is_suspended(player)
         return is_trusted and player not in fill.barred
+
+    def _is_vain(self, fill: Fill) -> bool:
+        """Whether nothing waits for a fill any more: its owner is out, and does not go on under another key past a gap."""
+        goes_on = fill.is_gap and self._registry.successor(fill.owner) is not None
+        return self._batches.is_out(fill.owner) and not goes_on
 
     def _lapse(self, fill: Fill, size: int) -> None:
         self.lapsed += 1

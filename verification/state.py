@@ -47,7 +47,7 @@ from verification.releases import ReleaseInfo, Releases
 from verification.ringers import Ringers
 from verification.roles import Change, Roles
 from verification.slots import Slots
-from verification.subjects import BatchSubject, Subjects
+from verification.subjects import BatchSubject, Subjects, require_drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,6 +397,9 @@ class LogState:
         self.roles.require_verifier(entry, record.verifier, index)
         subject = self.subjects.check_verdict(record, index)
         if isinstance(subject, BatchSubject):
+            epoch = self.epochs.find(record.verifier, record.epoch)
+            if epoch is not None and epoch.secret is not None:  # no reveal will show another draw
+                require_drawn(record, subject.draw(epoch.secret))
             change = self.batches.change_verdict(subject, record, index)
             return self._then(change, lambda: self.rechecks.judged(subject, index))
         if isinstance(subject, GateResultInfo):

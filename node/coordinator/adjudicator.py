@@ -58,10 +58,11 @@ class Adjudicator:
     def _may_be_logged(self, due: Due) -> bool:
         """Whether the traces behind a decision are backed; or, of a batch without a verdict in time, its bytes not here.
 
-        Those that only wait for a verifier go on waiting, but for an order to repeat games, which blocks nothing.
+        A rejection needs no traces: a logged proof shows it, or the coordinator's own look. Those that only wait for a
+        verifier go on waiting, but for an order to repeat games, which blocks nothing.
         """
-        if due.decision.outcome == REJECTED and not all(self._may_reject(check) for check in due.checks):
-            return False
+        if due.decision.outcome == REJECTED:
+            return all(self._may_reject(check) for check in due.checks)
         if due.checks:
             return all(self._is_backed(check) for check in due.checks)
         if any(each.index == due.decision.order and each.purpose == REPEAT for each in due.batch.rechecks):
