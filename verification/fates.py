@@ -43,12 +43,13 @@ class Fates(Book):
         self.release(identity, index)
 
     def ban(self, peer: bytes, index: int) -> None:
-        """A ban of `peer` is logged at `index`."""
+        """A ban of `peer` is logged at `index`: nothing of it is looked at any more, but for what it is accused of."""
         identity = self._identities.get(peer)
         if identity is not None:
             self._expel(identity, index)
             theirs = set(identity.batches)
-            self._looking = {key: each for key, each in self._looking.items() if each.batch not in theirs}
+            looking = self._looking.items()
+            self._looking = {key: each for key, each in looking if each.batch not in theirs or each.is_accusing}
             self._purge([batch for batch in self._released if batch in theirs])
 
     def retire(self, peer: bytes, index: int) -> None:
@@ -59,11 +60,9 @@ class Fates(Book):
         self._drop(identity, list(identity.held), index)
         self._forget(identity, identity.batches)
         identity.tally = Tally()
-        theirs = set(identity.batches)
-        gone = [batch for batch in self._released if batch in theirs]
-        for batch in gone:
-            batch.dropped = True
-        self._purge(gone)
+        for batch in identity.batches:
+            batch.dropped = batch.dropped or batch.is_accepted_batch
+        self._purge(identity.batches)
 
     def was_wrong_before(self, peer: bytes, index: int) -> bool:
         """Whether a batch of `peer` logged before entry `index` is rejected or accused, and not pardoned."""
