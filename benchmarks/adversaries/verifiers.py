@@ -116,8 +116,8 @@ def framing(effort: Effort) -> Iterator[Row]:
         world.log(Ban(world.run, liar.public, world.accusation(check, against_verifier=True)), world.coordinator)
         assert not world.state.batches.is_suspended(ada.public)
         world.share_set()
-        for each in [each for each in world.state.batches.undecided() if each.verdict is None]:
-            world.judge(each)
+        while waiting := [each for each in world.state.batches.undecided() if each.verdict is None]:
+            world.judge(waiting[0])
         world.admit()
         assert batch.is_accepted_batch
         assert batch.assigned != liar.public
