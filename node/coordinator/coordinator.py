@@ -18,6 +18,9 @@ from node.coordinator.intake import Intake
 from node.coordinator.log_writer import LogWriter
 from node.coordinator.overseer import Overseer
 from node.coordinator.prosecutor import Prosecutor
+from node.coordinator.repeater import Repeater
+from node.coordinator.scrutineer import Scrutineer
+from node.coordinator.statistician import Statistician
 from node.coordinator.trainer_process import Train, TrainingFailed
 from node.coordinator.training_cycle import TrainingCycle
 from node.engine.engine import Engine
@@ -67,6 +70,9 @@ class Coordinator:
         self._player = GatePlayer(member, secret, engine, self._outbox)
         self._examiner = Examiner(member, secret, log, engine, self._outbox, self._player)
         self.prosecutor.is_ringer = self._examiner.is_ringer
+        scrutineer = Scrutineer(member, secret, log)
+        self._repeater = Repeater(member, engine, self.prosecutor, scrutineer)
+        self._statistician = Statistician(member, engine, scrutineer)
         self._backlog = Backlog(member, log)
         self._working = trio.CancelScope()
         self.doing = "starting"
@@ -89,6 +95,8 @@ class Coordinator:
                     work.start_soon(keep, "learning", self._learn)
                     work.start_soon(keep, "gate-player", self._player.run)
                     work.start_soon(keep, "examiner", self._examiner.run)
+                    work.start_soon(keep, "repeater", self._repeater.run)
+                    work.start_soon(keep, "statistician", self._statistician.run)
             await trio.sleep_forever()
 
     async def _pulse(self) -> None:
@@ -146,7 +154,13 @@ class Coordinator:
             "coordinator",
             self._secret.public,
             self._outbox,
-            [*self._backlog.queues, self.intake.door.queue, self.prosecutor.queue, self._filler.queue],
+            [
+                *self._backlog.queues,
+                self.intake.door.queue,
+                self.prosecutor.queue,
+                self._filler.queue,
+                self._repeater.queue,
+            ],
             doing="draining" if self._working.cancel_called else self.doing,
             training=self._cycle.progress,
             faults=[*(fault.reason for fault in state.faults), *self.prosecutor.faults, *self._overseer.faults],
@@ -157,5 +171,8 @@ class Coordinator:
         )
 
     def contributors(self) -> dict[str, Any]:
-        """What `gonode status --contributors` says, with those who wait for a probation slot."""
-        return contributors_of(self._member.state, self.intake.door.registrations)
+        """What `gonode status --contributors` says, with those who wait for a probation slot and what statistics say."""
+        answer = contributors_of(self._member.state, self.intake.door.registrations)
+        for row in answer["contributors"]:
+            row["review"] = self._statistician.report(bytes.fromhex(row["key"]))
+        return answer

@@ -1,7 +1,8 @@
 """The coordinator's overseer: orders new looks at batches of who fell silent, and of verifiers that keep a secret back.
 
 Spec: `docs/spec/orders.md`. What may be ordered is a function of the log (`verification.rechecks`), so a kill changes
-nothing; this part says it. Invariant: no epoch is voided while its verifier still gets on with what it has to judge first.
+nothing; this part says it. Invariants: no epoch is voided while its verifier still gets on with what it has to judge first,
+nor where no other verifier is left.
 """
 
 from node.coordinator.log_writer import LogWriter
@@ -22,6 +23,7 @@ class Overseer:
         self._member = member
         self._secret = secret
         self._log = log
+        self._kept_back: list[EpochInfo] = []  # overdue, and nobody else is there
         # Of spent epochs: what has to be judged before the reveal, and the size of the log when that last changed.
         self._owed: dict[tuple[bytes, int], tuple[frozenset[bytes], int]] = {}
 
@@ -44,6 +46,10 @@ class Overseer:
             for info in state.epochs.all(role.key)
             if state.rechecks.is_void(info)
         ]
+        void += [
+            f"Verifier {short(info.verifier)} did not reveal epoch {info.epoch} in time, and no other could judge anew."
+            for info in self._kept_back
+        ]
         return [*void, *state.convictions.alarm.reasons(state.size)]
 
     def _exit(self) -> None:
@@ -64,14 +70,23 @@ class Overseer:
     def _void(self) -> None:
         state = self._member.state
         self._owed = {(info.verifier, info.epoch): self._owing(info) for info in self._spent()}
+        self._kept_back = []
         for info in state.rechecks.overdue(state.size):
             _, since = self._owed.get((info.verifier, info.epoch), (frozenset(), 0))
             if since and state.size <= since + state.manifest.admission.timeout_entries:
+                continue
+            if not self._has_others(info.verifier):
+                self._kept_back.append(info)
                 continue
             self._log.append(VoidEpoch(state.run, info.verifier, info.epoch).seal(self._secret))
             self._member.wake()
             text = f"Verifier {short(info.verifier)} did not reveal epoch {info.epoch} in time; others judge what it judged."
             self._member.events("void-epoch", text, verifier=info.verifier.hex(), epoch=info.epoch)
+
+    def _has_others(self, verifier: bytes) -> bool:
+        """Whether another verifier could judge anew: without one a void epoch would only end the run."""
+        state = self._member.state
+        return any(role.key not in state.subjects.distrusted | {verifier} for role in state.verifiers())
 
     def _spent(self) -> list[EpochInfo]:
         """Epochs that another one follows and whose secret is not known."""
@@ -79,8 +94,16 @@ class Overseer:
         return [info for key in epochs.verifiers for info in epochs.all(key)[:-1] if info.secret is None]
 
     def _owing(self, info: EpochInfo) -> tuple[frozenset[bytes], int]:
-        """What has to be judged before a reveal, and the size of the log when that last changed: 0 if it never did."""
+        """What its verifier has to judge before a reveal, older epochs' first, and the size of the log when that changed.
+
+        The size is 0 while it never did. Nothing is owed once all of the epoch itself is judged.
+        """
         state = self._member.state
-        owed = frozenset(each.key for each in state.batches.unjudged(info.verifier, info.epoch))
+        unjudged = state.batches.unjudged
+        owed: frozenset[bytes] = frozenset()
+        if unjudged(info.verifier, info.epoch):
+            until = state.epochs.all(info.verifier)[: info.epoch + 1]
+            older = [each.epoch for each in until if each.secret is None]
+            owed = frozenset(each.key for epoch in older for each in unjudged(info.verifier, epoch))
         before, since = self._owed.get((info.verifier, info.epoch), (owed, 0))
         return owed, since if owed == before else state.size

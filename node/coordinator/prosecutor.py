@@ -144,6 +144,25 @@ class Prosecutor:
                 del noted[key]
         self._is_alarmed = self._is_alarmed and bool(self._paused)
 
+    async def accuse(self, batch: BatchInfo, evidence: Evidence) -> bool:
+        """Has a batch's signer banned for what the coordinator found in it by itself; raises Waiting, LogFault.
+
+        False for what would be pardoned if a verdict said it: without one neither a pardon nor a ban is logged.
+        """
+        state = self._member.state
+        if state.is_banned(batch.header.peer) or state.convictions.is_shown(batch.index):
+            return True
+        content = await self._content(batch)
+        case = None if content is None else await self._case(batch, content, evidence, against_verifier=False)
+        if case is None:
+            raise LogFault(f"Nothing proves that the batch at entry {batch.index} is wrong.")
+        is_alarm = state.convictions.alarm.reason(batch.header, state.size) is not None
+        is_accused = any(look.is_accusing for look in batch.looks)
+        if case.finding.kind == PLY and not is_accused and self._may_pardon(batch, is_alarm):
+            return False
+        self._convict(batch, case)
+        return True
+
     # ---- a batch that a verdict rejects
 
     async def _prosecute(self, check: BatchSubject) -> None:

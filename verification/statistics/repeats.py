@@ -64,12 +64,16 @@ class GameIndex:
 
     def add(self, peer: bytes, games: Iterable[GameBlock]) -> int:
         """Counts a batch of `peer`; gives how many of its long games another peer had already."""
+        return self.add_digests(peer, ((game.header.plies, game_digest(game)) for game in games))
+
+    def add_digests(self, peer: bytes, games: Iterable[tuple[int, bytes]]) -> int:
+        """The same, of a batch of which only the searched plies and the digest of each game were kept."""
         counted = repeated = 0
-        for game in games:
+        for plies, digest in games:
             self._seen += 1
-            if game.header.plies >= least_plies(self._seen):
+            if plies >= least_plies(self._seen):
                 counted += 1
-                repeated += self._first_peer(game_digest(game), peer) != peer
+                repeated += self._first_peer(digest, peer) != peer
         found = Repeats(counted, repeated)
         self._repeats[peer] = self.repeats(peer) + found
         self._total += found
