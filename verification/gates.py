@@ -20,6 +20,9 @@ from verification.releases import Releases
 from verification.roles import Change, Roles
 from verification.subjects import Subjects, require_drawn
 
+CONFIRM_TIMEOUTS = 3
+"""How often the timeout a result waits for a verdict and its traces."""
+
 
 class Gates:
     """The gates of all candidates, the newest open or decided."""
@@ -281,10 +284,12 @@ class Gates:
         return known and player not in gate.barred
 
     def _is_free(self, gate: GateState, slot: Slot, index: int) -> bool:
-        """Whether a slot's pairs may be given anew: not answered in time, refused, or its player is out."""
+        """Whether a slot's pairs may be given anew: not answered or not confirmed in time, refused, or its player is out."""
+        timeout = self._roles.manifest.admission.timeout_entries
         if slot.result is not None:
-            return slot.is_rejected
-        late = index > slot.index + self._roles.manifest.admission.timeout_entries
+            is_stuck = not slot.is_complete and index > slot.result.index + CONFIRM_TIMEOUTS * timeout
+            return slot.is_rejected or is_stuck
+        late = index > slot.index + timeout
         return late or not self._may_play(gate, slot.assignment.player, index)
 
     def _is_out(self, gate: GateState, slot: Slot, index: int) -> bool:

@@ -6,6 +6,7 @@ may be honest or not; then everybody who is left is honest, and the run has to c
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from random import Random
 from typing import TypeVar
 
@@ -18,7 +19,7 @@ from protocol.gate import GatePair, GateResult
 from protocol.header import BatchHeader
 from protocol.manifest import Manifest
 from protocol.orders import Exit, Scrutiny, VoidEpoch
-from protocol.proof import CONTRIBUTOR, PLY, Ban, FraudProof, LoggedEntry, Pardon
+from protocol.proof import CONTRIBUTOR, PLY, RULES, SETUP, Ban, FraudProof, LoggedEntry, Pardon
 from protocol.proof import VERIFIER as ACCUSED_VERIFIER
 from protocol.record import Record
 from protocol.recovery import KeyReplacement
@@ -28,7 +29,7 @@ from protocol.root import VERIFIER, Role
 from protocol.seeds import PPM, ringer_commitment
 from protocol.slots import SlotList
 from protocol.types import ZERO
-from protocol.verdict import ACCEPT, BLOB, REJECT, RULES, SETUP, TraceOpening, Verdict
+from protocol.verdict import ACCEPT, BLOB, REJECT, TraceOpening, Verdict
 from protocol.window import StatePoint, TrainRecord
 from tests.verification import replaced
 from tests.verification.manifests import digest_of, small_manifest
@@ -42,8 +43,8 @@ from verification.state import LogState
 from verification.subjects import BatchSubject, Subject
 
 T = TypeVar("T")
-SEEDS = range(8)
-STEPS = 350
+SEEDS = range(16)
+STEPS = 500
 
 
 def policy_of(rng: Random) -> Manifest:
@@ -154,7 +155,7 @@ class History:
     def register(self) -> None:
         name = f"peer{self.number()}"
         key = self.keys[self.world.key(name).public] = self.world.key(name)
-        recovery = replaced.sha256(self.world.key(f"recovery {name}").public).digest()
+        recovery = sha256(self.world.key(f"recovery {name}").public).digest()
         hash_ = self.rng.choice((b"", recovery))
         size = self.state.size
         invite = self.world.invite(name)
@@ -232,9 +233,9 @@ class History:
         if key is None or header is None or release is None:
             return
         manifest = self.state.release_manifest(release)
-        place = {"first_counter": self.roughly(fill.first_counter), "fill_for": fill.owner, "release": fill.release}
-        header = replace(header, **place, manifest=release.manifest, config=config_digest(manifest.selfplay))
-        self.attempt(header, key)
+        first, config = self.roughly(fill.first_counter), config_digest(manifest.selfplay)
+        header = replace(header, release=release.id, manifest=release.manifest, config=config)
+        self.attempt(replace(header, first_counter=first, fill_for=fill.owner), key)
 
     def ask(self) -> None:
         record = self.state.fills.next_assignment(self.state.size)
@@ -546,10 +547,10 @@ class History:
             self.share_set()
             for check in state.batches.accusing():
                 for accused in (CONTRIBUTOR, ACCUSED_VERIFIER):
-                    subject = check.header.peer
+                    accused_key = check.header.peer
                     if check.verdict is not None and accused == ACCUSED_VERIFIER:
-                        subject = check.verdict.verifier
-                    record = Ban(self.world.run, subject, self.proof(check, accused, RULES))
+                        accused_key = check.verdict.verifier
+                    record = Ban(self.world.run, accused_key, self.proof(check, accused, RULES))
                     if check.verdict is not None and self.attempt(record, self.coordinator) is not None:
                         break
             self.share_set()
@@ -601,9 +602,9 @@ def require_sound(state: LogState) -> None:
         if state.is_banned(identity.peer):
             assert identity.credit == (0, 0)
         assert all(not batch.dropped and batch.released_at is None for batch in identity.held)
-        for check in identity.accusing:
-            assert check.is_accusing
-            assert any(check is each for each in batches.undecided()), "an accusation that nothing decides"
+        for accusation in identity.accusing:
+            assert accusation.is_accusing
+            assert any(accusation is each for each in batches.undecided()), "an accusation that nothing decides"
         assert identity.accepted >= 0
         assert identity.accepted_at == sorted(set(identity.accepted_at))
     for fill in state.fills.open:

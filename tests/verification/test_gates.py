@@ -7,6 +7,7 @@ import pytest
 from protocol.game_block import GameBlock
 from protocol.gate import GateAssignment, GatePair, GateRecord, GateResult
 from protocol.manifest import Manifest
+from protocol.verdict import ACCEPT, Verdict
 from protocol.window import TrainRecord, WindowCommitment
 from tests.verification import edits
 from tests.verification.manifests import digest_of, small_manifest
@@ -122,6 +123,36 @@ def test_unanswered_pairs_are_given_anew_and_late_results_change_nothing() -> No
     )
     assert "not a current assignment" in refused(world, late, world.peers["ada"])
     accept(world, answer(world, new, "bob", [WON, WON]))
+    assert gate_of(world).scores == [4, 4]
+
+
+def test_pairs_whose_verdict_shows_no_traces_are_given_anew() -> None:
+    world = candidate()
+    info = answer(world, assign(world, "ada"), "ada", [WON, WON])
+    verdict = Verdict(
+        run=world.run,
+        subject=info.digest,
+        index=info.index,
+        epoch=0,
+        verifier=world.verifiers[0].public,
+        semantics=info.semantics,
+        drawn=info.drawn,
+        outcome=ACCEPT,
+        evidence="",
+        game=0,
+        ply=0,
+        reason="",
+        work=digest_of("work"),
+    )
+    assert info.drawn
+    world.log(verdict, world.verifiers[0])
+    bob = world.peers["bob"].public
+    again = GateAssignment(world.run, gate_of(world).index, world.state.release.id, bob, 0, 2)
+    world.ticks(info.index + 60 - world.state.size)
+    assert "still being played or counted" in refused(world, again, world.coordinator)
+    world.ticks(1)
+    assert world.state.next_gate_assignment(bob) == again
+    accept(world, answer(world, world.log(again, world.coordinator), "bob", [WON, WON]))
     assert gate_of(world).scores == [4, 4]
 
 
