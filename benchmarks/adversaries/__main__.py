@@ -68,7 +68,9 @@ def page(rows: Sequence[Row], costs: Sequence[dict[str, float | str]], effort: E
     """The tables as they stand in the page."""
     parts = [f"{heading}\n"]
     for kind in dict.fromkeys(row.kind for row in rows):
-        parts.append(f"### By {kind}\n\n{markdown(HEADINGS, [row.cells() for row in rows if row.kind == kind])}")
+        parts.append(
+            f"### {kind.capitalize()}\n\n{markdown(HEADINGS, [row.cells() for row in rows if row.kind == kind])}"
+        )
     if costs:
         size = overhead.QUICK if effort.is_quick else overhead.Size()
         cells = [[cell_text(value) for value in row.values()] for row in costs]

@@ -5,13 +5,14 @@ each edit looks like to a verifier is for `benchmarks.adversaries.edited`; here 
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from statistics import mean
 
 from benchmarks.adversaries import theory
 from benchmarks.adversaries.laws import Law
 from benchmarks.adversaries.lives import Field, Life, Plan, fields_of, lives_of
 from benchmarks.adversaries.oracle import GAME_PLIES, policy_of
-from benchmarks.adversaries.outcome import BOUNDED, CAUGHT, Effort, Row, summary
+from benchmarks.adversaries.outcome import BOUNDED, CAUGHT, Effort, Row, Run, summary
 from protocol.seeds import first_u64
 from tests.verification.manifests import digest_of
 
@@ -36,6 +37,13 @@ def spaced(spacing: int) -> Plan:
     return lambda life: int(life.tried % spacing == spacing - 1)
 
 
+def with_tries(row: Row, runs: list[Run], caught: float) -> Row:
+    """The row of a cheat in each batch, which agrees only if the batches until it is found do too."""
+    until, law = mean(run.batches or 0 for run in runs), theory.tries(caught)
+    policy = f"{row.policy}; found after {until:.1f} on average, theory {law.mean:.1f}"
+    return replace(row, policy=policy, agrees=bool(row.agrees) and theory.agrees(until, law, len(runs)))
+
+
 def on_probation(effort: Effort) -> Iterator[Row]:
     """The first wrong game comes somewhere in the first ten batches, which are replayed whole."""
 
@@ -52,7 +60,8 @@ def in_every_batch(effort: Effort) -> Iterator[Row]:
     for w in (50, 100):
         runs = lives_of(fields_of(f"every {w}", policy_of(hold_back_batches=w), every(1), effort.runs))
         law = theory.continuous_law(Q, w)
-        yield summary("one wrong game in each batch", KIND, f"W = {w}", BOUNDED, runs, law)
+        row = summary("one wrong game in each batch", KIND, f"W = {w}", BOUNDED, runs, law)
+        yield with_tries(row, runs, theory.caught_per_batch(Q))
 
 
 def all_games(effort: Effort) -> Iterator[Row]:
@@ -60,14 +69,16 @@ def all_games(effort: Effort) -> Iterator[Row]:
     policy = policy_of(hold_back_batches=SHORT)
     runs = lives_of(fields_of("all", policy, every(4), effort.share(2)))
     law = theory.continuous_law(Q, SHORT, 4)
-    yield summary("all games of each batch wrong", KIND, f"W = {SHORT}, n = 4", BOUNDED, runs, law)
+    row = summary("all games of each batch wrong", KIND, f"W = {SHORT}, n = 4", BOUNDED, runs, law)
+    yield with_tries(row, runs, theory.caught_per_batch(Q, 4))
 
 
 def before_two(effort: Effort) -> Iterator[Row]:
     """The same as the design's bound with three verifiers, of whom a second judges one batch in ten."""
     runs = lives_of(fields_of("two", policy_of(hold_back_batches=50), every(1), effort.share(2), verifiers=3))
     law = theory.continuous_law(Q, 50, second=theory.SECOND)
-    yield summary("one in each batch, second verifiers", KIND, "W = 50", BOUNDED, runs, law)
+    row = summary("one in each batch, second verifiers", KIND, "W = 50", BOUNDED, runs, law)
+    yield with_tries(row, runs, theory.caught_per_batch(Q, 1, theory.SECOND))
 
 
 class Hurried(Field):

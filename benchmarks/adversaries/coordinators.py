@@ -10,7 +10,7 @@ from benchmarks.adversaries import theory
 from benchmarks.adversaries.identities import refusal, refused
 from benchmarks.adversaries.laws import agrees, chance
 from benchmarks.adversaries.oracle import Oracle, policy_of
-from benchmarks.adversaries.outcome import BOUNDED, NOTICED, SIGMAS, Effort, Row, Run, summary
+from benchmarks.adversaries.outcome import BOUNDED, NOTICED, SIGMAS, Effort, Row, Run, percent, summary
 from node.following.fork import ForkProof
 from protocol import checkpoint as notes
 from protocol.admission import ACCEPTED, Admission, Decision
@@ -113,7 +113,7 @@ def beacon_grinding(effort: Effort) -> Iterator[Row]:
     hits: list[bool] = []
     best: list[float] = []
     expected = theory.beacon_choices(VERIFIERS, THRESHOLD, FRIENDS)
-    for _ in range(max(50, effort.runs // 2)):
+    for _ in range(max(50, effort.runs)):
         batch = world.submit(ada)
         values = beacons_of(world, world.state.size)
         assert len(set(values)) == expected
@@ -123,7 +123,7 @@ def beacon_grinding(effort: Effort) -> Iterator[Row]:
         runs.append(Run(None))
         world.settle()
     law = chance(theory.chosen(FRIENDS / VERIFIERS, expected))
-    text = f"{expected} beacons a tree; friend assigned in {mean(hits):.0%}, theory {law.mean:.0%}"
+    text = f"{expected} beacons a tree; friend assigned in {percent(mean(hits))}, theory {percent(law.mean)}"
     row = summary("coordinator that grinds beacons", KIND, text, BOUNDED, runs, 0.0)
     yield replace(row, agrees=agrees(mean(hits), law, len(hits)))
     among = theory.best_of(expected)

@@ -11,7 +11,7 @@ from random import Random
 
 from benchmarks.adversaries import theory
 from benchmarks.adversaries.forged import other_legal_move, random_game
-from benchmarks.adversaries.outcome import CAUGHT, Effort, Row, Run, summary
+from benchmarks.adversaries.outcome import CAUGHT, Effort, Row, Run, percent, summary
 from native.network import Kernel
 from native.pool import Job
 from native.search import Player
@@ -242,7 +242,7 @@ def trial(seed: int) -> Trial:
 
 def edited(cheat: Cheat, effort: Effort) -> Iterator[Row]:
     """A row for the newcomers and one for those that are trusted."""
-    for is_late, phase in ((False, "on probation"), (True, f"later, q = {LATE_Q:.0%}, W = {W}")):
+    for is_late, phase in ((False, "on probation"), (True, f"later, q = {percent(LATE_Q)}, W = {W}")):
         runs = [trial(seed).life(cheat, is_late) for seed in range(effort.real)]
         law = theory.continuous_law(LATE_Q if is_late else 1.0, W)
         yield summary(cheat.name, KIND, phase, CAUGHT, runs, law, is_bound=True)

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.adversaries import theory
 from benchmarks.adversaries.laws import agrees, chance
 from benchmarks.adversaries.oracle import Oracle, policy_of
-from benchmarks.adversaries.outcome import BOUNDED, REFUSED, SIGMAS, Effort, Row, Run, summary
+from benchmarks.adversaries.outcome import BOUNDED, REFUSED, SIGMAS, Effort, Row, Run, percent, summary
 from protocol.ed25519 import SecretKey
 from protocol.record import Record
 from protocol.registration import Registration
@@ -96,7 +96,9 @@ def refused(name: str, reason: str, *found: str) -> Row:
     """The row of an attempt that the log's state refuses with these words each time; AssertionError if it takes it."""
     for text in found:
         assert reason in text, f"{name}: {text or 'taken'}"
-    return summary(name, "log", "real log", REFUSED, [Run(1, 0, 0, reason)] * len(found), 0.0)
+    return summary(
+        name, "what the log or a reader refuses", "real log", REFUSED, [Run(1, 0, 0, reason)] * len(found), 0.0
+    )
 
 
 def counters(effort: Effort) -> Iterator[Row]:
@@ -198,7 +200,7 @@ def chosen_tails(effort: Effort) -> Iterator[Row]:
         runs.append(Run(len(submitted) if found.restarts else None, 0, 0, "probation anew" if found.restarts else ""))
     law = chance(theory.tail_found(series, share, tail, effect))
     caught = mean(run.batches is not None for run in runs)
-    text = f"{series} releases, tails 10 %: found in {caught:.0%}, theory {law.mean:.0%}"
+    text = f"{series} releases, tails 10 %: found in {percent(caught)}, theory {percent(law.mean)}"
     yield replace(
         summary("chosen tails", KIND, text, BOUNDED, runs, 0.0),
         agrees=agrees(caught, law, len(runs)),

@@ -8,7 +8,7 @@ from random import Random
 from time import perf_counter
 
 from benchmarks.adversaries.identities import refusal, refused
-from benchmarks.adversaries.outcome import REFUSED, Effort, Row, Run, summary
+from benchmarks.adversaries.outcome import REFUSED, Effort, Row, Run, percent, summary
 from node.following.fork import ForkProof
 from protocol import codec
 from protocol.blob import blob_digest
@@ -28,7 +28,7 @@ from verification.identities import BatchInfo
 from verification.proof import check_proof
 from verification.setup import selfplay_series
 
-KIND = "network"
+KIND = "what the log or a reader refuses"
 MOST_TIMES = 4
 CHANGES = 30
 
@@ -89,7 +89,9 @@ def garbage(effort: Effort) -> Iterator[Row]:
                 refusals += bool(error_of(partial(read, changed(honest, rng))))
         assert world.state.size == size
         runs.append(Run(1, 0, 0, "named errors"))
-    text = f"{reads:,} reads, {refusals / reads:.1%} refused, {1e3 * (perf_counter() - started) / reads:.2f} ms each"
+    text = (
+        f"{reads:,} reads, {percent(refusals / reads)} refused, {1e3 * (perf_counter() - started) / reads:.2f} ms each"
+    )
     yield summary("garbage to every reader", KIND, text, REFUSED, runs, 0.0)
 
 

@@ -71,10 +71,15 @@ class Row:
         """The row as it stands in the page's table."""
         until = "-" if self.batches_until is None else f"{self.batches_until:g}"
         fits = {True: "yes", False: "NO", None: "below" if self.within_bound else "NO"}[self.agrees]
-        caught = f"{100 * self.caught:.4g} %"
+        caught = percent(self.caught)
         cost = f"{self.verifier_games:.3g}"
         poison, bound = f"{self.poisoned_games:.2f}", f"{self.bound:.2f}"
         return self.name, self.policy, self.how, str(self.runs), caught, until, poison, bound, fits, cost, self.reason
+
+
+def percent(share: float) -> str:
+    """A share as it is printed."""
+    return f"{100 * share:.3g} %"
 
 
 HEADINGS = (

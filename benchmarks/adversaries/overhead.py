@@ -17,7 +17,7 @@ from protocol.ed25519 import SecretKey
 from protocol.manifest import AdmissionPolicy, Manifest
 from protocol.orders import Exit
 from protocol.seeds import PPM
-from verification.identities import EXIT, REPEAT, SECOND
+from verification.identities import EXIT, REPEAT, SECOND, Recheck
 
 VERIFIERS = 3
 GOAL = 0.08
@@ -96,7 +96,10 @@ def measure(size: Size) -> Iterator[dict[str, float | str]]:
     replayed = world.replayed - before
     alone = sum(len(chosen) for _, chosen in world.state.rechecks.alone)
     contributed = (crowd.batches - batches) * games
-    ringer_replays = sum(world.cost[world.key(f"ringer-{number + 1}").public] for number in range(crowd.sent))
+    looks = [look for each in world.state.ringers.all for look in each.batch.looks if look.verdict is not None]
+    by: Counter[str] = Counter()
+    for look in looks:
+        by[look.purpose if isinstance(look, Recheck) else FIRST] += len(look.verdict.drawn) if look.verdict else 0
     before_exit = world.replayed[EXIT]
     an_exit = policy.hold_back_batches * policy.exit_ppm / PPM
     if size.leavers:
@@ -105,10 +108,10 @@ def measure(size: Size) -> Iterator[dict[str, float | str]]:
 
     expected = theory.verification_overhead(policy, LIFE_BATCHES, VERIFIERS)
     parts = {
-        "first checks": ((replayed[FIRST] - ringer_replays) / contributed, expected.drawn),
-        "second verifiers": (replayed[SECOND] / contributed, expected.second),
+        "first checks": ((replayed[FIRST] - by[FIRST]) / contributed, expected.drawn),
+        "second verifiers": ((replayed[SECOND] - by[SECOND]) / contributed, expected.second),
         "repeats after reveals": ((replayed[REPEAT] + alone) / contributed, expected.repeats),
-        "ringers, played and replayed": ((crowd.sent * games + ringer_replays) / contributed, expected.ringers),
+        "ringers, played and replayed": ((crowd.sent * games + by.total()) / contributed, expected.ringers),
         "fills of drawn tails, beyond what any batch costs": (0.0, 0.0),
     }
     total = sum(measured for measured, _ in parts.values())
