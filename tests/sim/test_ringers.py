@@ -151,6 +151,7 @@ async def with_lazy_verifier(folder: Path) -> Simulation:
         sim.verifiers[0].engine = LazyEngine()
         sim.start()
         lazy = sim.verifiers[0].secret.public
+        sim.verifiers[0].is_honest = False
         await sim.until(lambda: sim.coordinator.member and sim.state.is_banned(lazy))
         size, number = sim.state.size, len(sim.state.releases.all)
         await sim.until(lambda: sim.state.size > size + 100 and len(sim.state.releases.all) > number)
