@@ -20,12 +20,13 @@ from node.peering.post import Post, Posted
 from protocol.envelope import Envelope
 from tests.sim.manifests import sim_manifest
 from tests.sim.simulation import Simulation, simulated, virtually
-from tests.sim.test_mirrors import begun, kept_of, receipts_of, waiting_of
+from tests.sim.test_mirrors import begun, kept_of, logged_of, receipts_of, waiting_of
 
 KIND = "coordinator"
 VICTIM = "ada"
 GAME_S = 60.0
 Hold = Callable[[Simulation], Any]
+Shows = Callable[[Simulation], bool]
 
 
 def omits(sim: Simulation) -> Any:
@@ -51,21 +52,34 @@ def withholds_receipts(sim: Simulation) -> Any:
     return patch.object(Intake, "post", post)
 
 
-async def held_back(folder: Path, word: str, hold: Hold) -> str:
-    """How the victim comes to say why its batches wait, while verifiers keep them."""
+async def held_back(folder: Path, word: str, hold: Hold, shows: Shows) -> str:
+    """How the victim comes to say why its batches wait, and others have what shows it."""
     async with simulated(folder, sim_manifest(), word, (VICTIM, "bob"), 2, game_s=GAME_S) as sim:
         victim = sim.nodes[VICTIM]
         await begun(sim)
         with hold(sim):
             before, receipts = len(sim.state.batches.all), receipts_of(victim)
             await sim.until(lambda: waiting_of(victim) and role_of(sim).outbox.waiting_for)
-            await sim.until(lambda: waiting_of(victim) <= kept_of(sim.verifiers[0], victim))
+            await sim.until(lambda: shows(sim))
             await sim.until(lambda: len(sim.state.batches.all) > before + 4)
             assert receipts_of(victim) <= receipts + 1
             text = role_of(sim).outbox.waiting_for
         await sim.finish()
         sim.settle()
     return text
+
+
+def are_kept(sim: Simulation) -> bool:
+    """Whether a verifier keeps all that waits."""
+    victim = sim.nodes[VICTIM]
+    return waiting_of(victim) <= kept_of(sim.verifiers[0], victim)
+
+
+def are_logged(sim: Simulation) -> bool:
+    """Whether some of what waits for a receipt is in everybody's log."""
+    victim = sim.nodes[VICTIM]
+    logged = {(header.release, header.first_counter) for header in logged_of(sim, victim)}
+    return len(waiting_of(victim) & logged) > 1
 
 
 def role_of(sim: Simulation) -> Contributor:
@@ -75,24 +89,26 @@ def role_of(sim: Simulation) -> Contributor:
     return role
 
 
-def noticed(name: str, effort: Effort, hold: Hold) -> Row:
+def noticed(name: str, reason: str, effort: Effort, hold: Hold, shows: Shows) -> Row:
     """The row of a coordinator that holds something back; afterwards all of it is logged."""
     runs = []
     for seed in range(min(2, effort.real)):
         with tempfile.TemporaryDirectory() as folder:
-            virtually(held_back, Path(folder), f"{name} {seed}", hold)
-        runs.append(Run(1, 0, 0, "queue of the contributor, kept by verifiers"))
+            virtually(held_back, Path(folder), f"{name} {seed}", hold, shows)
+        runs.append(Run(1, 0, 0, reason))
     return summary(name, KIND, "whole network", NOTICED, runs, 0.0)
 
 
 def omission(effort: Effort) -> Iterator[Row]:
     """It does not log one contributor's batches: verifiers keep them, the contributor says so."""
-    yield noticed("coordinator that omits batches", effort, omits)
+    yield noticed("coordinator that omits batches", "kept by verifiers", effort, omits, are_kept)
 
 
 def receipts(effort: Effort) -> Iterator[Row]:
     """It logs batches without a receipt: the contributor goes on offering them, and says so."""
-    yield noticed("coordinator that withholds receipts", effort, withholds_receipts)
+    yield noticed(
+        "coordinator that withholds receipts", "logged, still waiting", effort, withholds_receipts, are_logged
+    )
 
 
 ADVERSARIES = (omission, receipts)
