@@ -93,7 +93,7 @@ class AdmissionPolicy(Record):
 
     `probation_slots`: identities that stamps let on probation at once. `exit_ppm`: games of a silent identity drawn once
     more. `tail_ppm`: ended series that others continue. `repeat_ppm`: accepted games replayed again after a reveal.
-    `pardon_plies`: accepted plies for each wrong one that is forgiven. `alarm_identities`: failing alike, they pause bans
+    `pardon_plies`: replayed plies for each wrong one that is forgiven. `alarm_identities`: failing alike, they pause bans
     (0: never). `ringer_batches`: batches for each one with a deliberate fault (0: none).
     """
 

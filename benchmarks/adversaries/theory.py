@@ -198,7 +198,7 @@ def poison_pardon(q: float, forgiven: int) -> float:
 
 
 def pardons(plies: int, pardon_plies: int) -> int:
-    """How often an identity with so many accepted plies can have been forgiven at most: once per `pardon_plies`."""
+    """How often an identity with so many replayed plies can have been forgiven at most: once per `pardon_plies`."""
     return plies // pardon_plies
 
 
@@ -208,11 +208,11 @@ def patient_tries(plies: float, w: int, batch_plies: float) -> float:
 
 
 def findings_a_pardon(q: float, w: int, batch_plies: float, pardon_plies: int) -> float:
-    """How often the densest patient cheat is found for each pardon that it earns; below 1 draws do not end it.
+    """How often the densest patient cheat is found for each pardon that it earns; below 1 draws would not end it.
 
-    Of the tries that fit into `pardon_plies` accepted plies the share q is found, and that many plies earn one pardon.
+    `pardon_plies` replayed plies are a share q of the accepted ones, and the share q of the tries in these is found.
     """
-    return q * patient_tries(pardon_plies, w, batch_plies)
+    return q * patient_tries(pardon_plies / q, w, batch_plies)
 
 
 def poison_probation() -> float:

@@ -374,7 +374,7 @@ def test_the_page_says_what_the_formulas_give() -> None:
         f"slots K n = {theory.probation_games(policy):,} games",
         f"costs {theory.probation_extra(10, Q):.0f} batches of replays",
         f"| {100 * theory.verification_overhead(policy).total:.1f} % |",
-        f"of these tries only {theory.findings_a_pardon(Q, 100, 32 * 60, 10**6):.2f} are found",
-        f"No more than {int(theory.patient_tries(10**6, 100, 32 * 60)) + 1} tries",
+        f"Of these tries {theory.findings_a_pardon(Q, 100, 32 * 60, 10**6):.2f} are found",
+        f"no more than {int(theory.patient_tries(10**6 / Q, 100, 32 * 60)) + 1} tries",
     ]
     assert [words for words in said if words not in page] == []
