@@ -107,6 +107,7 @@ class Batches(Decisions):
 
         def change() -> None:
             check.verdict, check.verdict_index = verdict, index
+            self._said.setdefault(verdict.verifier, {}).setdefault(verdict.epoch, []).append(check)
             if check.is_accusing:
                 self._identities[check.header.peer].accusing.add(check)
                 self._convictions.accuse(check.header, verdict, index)

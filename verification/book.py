@@ -31,6 +31,7 @@ class Book:
         self._identities: dict[bytes, Identity] = {}
         self._batches: dict[int, BatchInfo] = {}
         self._open: dict[int, BatchInfo] = {}
+        self._said: dict[bytes, dict[int, list[BatchSubject]]] = {}  # checks with a verdict, by verifier and epoch
         self._released: list[BatchInfo] = []  # in header log order
         self.released_rows = 0
         self.fills: list[Fill] = []
@@ -146,14 +147,10 @@ class Book:
 
     def judged(self, verifier: bytes, epoch: int | None = None) -> list[BatchSubject]:
         """Checks of batches with a verdict by a verifier, decided or not, in log order; given an epoch, those under it."""
-        return [
-            look
-            for batch in self._batches.values()
-            for look in batch.looks
-            if look.verdict is not None
-            and look.verdict.verifier == verifier
-            and (epoch is None or look.verdict.epoch == epoch)
-        ]
+        said = self._said.get(verifier, {})
+        looks = [look for each in (said if epoch is None else (epoch,)) for look in said.get(each, ())]
+        found = [look for look in looks if look.verdict is not None and look.verdict.verifier == verifier]
+        return sorted(found, key=lambda look: (batch_of(look).index, look.index))
 
     def false_draws(self, verifier: bytes, epoch: int, secret: bytes) -> list[BatchSubject]:
         """Checks whose verdicts under an epoch name other games than its revealed secret draws."""
