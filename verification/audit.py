@@ -14,6 +14,7 @@ from verification.audit_bans import audit_bans
 from verification.audit_files import audit_files
 from verification.audit_games import audit_gate, audit_window, replay_sample
 from verification.audit_head import Head, audit_head
+from verification.audit_rejections import audit_rejections
 from verification.audit_release import audit_chain, audit_release, find_release
 from verification.audit_ringers import audit_ringers
 from verification.auditing import AuditFault, Check, Folder, Reader
@@ -82,6 +83,7 @@ def audit(
         if head.state is not None:
             found += audit_bans(folder, head.state, head.entries, options.kernel)
             found += audit_ringers(folder, head.state, options.kernel)
+            found += audit_rejections(folder, head.state)
         return found
 
     ask("head", answer_head)

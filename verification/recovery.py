@@ -14,6 +14,7 @@ from verification.batches import Batches
 from verification.convictions import Convictions
 from verification.faults import LogFault
 from verification.registry import Registry
+from verification.ringers import Ringers
 from verification.roles import Change, Roles
 from verification.slots import Slots
 
@@ -22,13 +23,20 @@ class Recovery:
     """All key replacements of the log."""
 
     def __init__(
-        self, roles: Roles, registry: Registry, convictions: Convictions, batches: Batches, slots: Slots
+        self,
+        roles: Roles,
+        registry: Registry,
+        convictions: Convictions,
+        batches: Batches,
+        slots: Slots,
+        ringers: Ringers,
     ) -> None:
         self._roles = roles
         self._registry = registry
         self._convictions = convictions
         self._batches = batches
         self._slots = slots
+        self._ringers = ringers
 
     def change_replacement(self, entry: Entry, record: KeyReplacement, index: int) -> Change:
         """Checks a replacement; raises LogFault."""
@@ -39,6 +47,8 @@ class Recovery:
             raise LogFault("The key to replace is not registered.")
         if self._registry.successor(record.peer) is not None:
             raise LogFault("This key is replaced already.")
+        if self._ringers.find(record.peer) is not None:
+            raise LogFault("The key to replace was a ringer's.")
         known = info.record.recovery_hash if isinstance(info.record, Registration) else b""
         if known != sha256(record.recovery).digest():
             raise LogFault("The key to replace was not registered with this recovery key.")

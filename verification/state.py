@@ -76,7 +76,7 @@ class LogState:
         self.rechecks = Rechecks(self.roles, self.epochs, self.beacons, self.convictions, self.subjects, self.batches)
         self.ringers = Ringers(self.roles, self.convictions, self.batches)
         self.slots = Slots(self.roles, self.beacons, self.registry, self.batches)
-        self.recovery = Recovery(self.roles, self.registry, self.convictions, self.batches, self.slots)
+        self.recovery = Recovery(self.roles, self.registry, self.convictions, self.batches, self.slots, self.ringers)
         self.fills = Fills(self.roles, self.beacons, self.registry, self.releases, self.batches)
         self.cycles = Cycles(self.roles, self.beacons, self.batches, self.releases)
         self.gates = Gates(

@@ -7,9 +7,10 @@ import pytest
 from protocol.admission import ACCEPTED, Admission
 from protocol.batch import encode_batch, parse_batch
 from protocol.proof import Ban, Pardon
+from protocol.recovery import KeyReplacement
 from protocol.ringer import RingerHash, RingerReveal
 from protocol.seeds import ringer_commitment
-from tests.verification import edits
+from tests.verification import edits, replaced
 from tests.verification.manifests import digest_of
 from tests.verification.memory_reader import MemoryReader
 from tests.verification.test_batches import policy
@@ -269,3 +270,13 @@ def test_an_audit_finds_a_reveal_of_no_ply(world: World) -> None:
     check = audited(world)
     assert not check.ok
     assert "has no searched ply 9999" in check.detail
+
+
+def test_a_ringers_key_is_not_replaced(world: World) -> None:
+    world.peers["ringer"] = replaced.register(world, "ringer")
+    batch, ply = ringer(world)
+    world.judge(batch)
+    world.log(opened(world, batch, ply), world.coordinator)
+    recovery, fresh = world.key("recovery ringer"), world.key("fresh")
+    record = KeyReplacement(world.run, batch.header.peer, recovery.public, fresh.public, batch.index)
+    assert "was a ringer's" in refused(world, record, recovery, fresh)
