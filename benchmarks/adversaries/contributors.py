@@ -15,6 +15,7 @@ from benchmarks.adversaries.oracle import GAME_PLIES, policy_of
 from benchmarks.adversaries.outcome import BOUNDED, CAUGHT, Effort, Row, Run, summary
 from protocol.seeds import first_u64
 from tests.verification.manifests import digest_of
+from verification.identities import batch_of
 
 KIND = "contributor"
 Q = 0.05
@@ -94,7 +95,7 @@ class Hurried(Field):
         self.world.share_set()
         checks = [each for each in self.world.state.batches.undecided() if each.verdict is None]
         for number, check in enumerate(reversed(checks)):
-            if check.verdict is None and self.world.state.batches.find(check.index).is_open:  # type: ignore[union-attr]
+            if check.verdict is None and batch_of(check).is_open:
                 self.world.speak(check)
             if number % DEPTH == 0:
                 self.world.admit()
