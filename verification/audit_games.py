@@ -73,10 +73,14 @@ def audit_window(folder: Folder, state: LogState, release: ReleaseInfo) -> str:
 def replay_sample(
     folder: Folder, state: LogState, release: ReleaseInfo, sample: int | None, kernel: Kernel, threads: int, rng: Random
 ) -> str:
-    """Replays `sample` games of the window (None: all); raises AuditFault."""
+    """Replays `sample` games of the window (None: all); raises AuditFault.
+
+    Batches that a ban or pardon has purged since they were trained on are told of, not replayed: its proof is checked.
+    """
     if release.number == 0:
         return "Release 0 is not trained on games."
-    batches = window_of_release(state, release)
+    window = window_of_release(state, release)
+    batches = [batch for batch in window if not _is_purged(state, batch)]
     places = [(batch, number) for batch in batches for number in range(batch.header.games)]
     chosen = places if sample is None else rng.sample(places, min(sample, len(places)))
     contents: dict[int, Batch] = {}
@@ -92,7 +96,14 @@ def replay_sample(
         job = selfplay_job(state, played, batch.header.owner, block.header.counter, players[played.id])
         games.append((f"batch at entry {batch.index}", job, block, number))
     _replay(games, kernel, threads)
-    return f"{len(games)} of {len(places)} games replayed, bit for bit."
+    text = f"{len(games)} of {len(places)} games replayed, bit for bit."
+    purged = len(window) - len(batches)
+    return text if not purged else f"{text} Purged since: {counted(purged, 'batch', 'batches')} of the window."
+
+
+def _is_purged(state: LogState, batch: BatchInfo) -> bool:
+    """Whether no later window takes a batch, since it or its contributor was shown to be wrong."""
+    return state.convictions.is_shown(batch.index) or state.is_banned(batch.header.peer)
 
 
 def window_of_release(state: LogState, release: ReleaseInfo) -> tuple[BatchInfo, ...]:

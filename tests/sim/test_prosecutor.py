@@ -210,11 +210,24 @@ def test_an_alarm_pauses_bans(tmp_path: Path) -> None:
     assert all(sim.state.batches.tally(sim.nodes[name].secret.public).rejected == 0 for name in ("ada", "bob"))
 
 
+def once(counter: int) -> Any:
+    """Edits a value in the first game with this counter: counters begin anew with every release."""
+    edited: list[GameBlock] = []
+
+    def change(block: GameBlock) -> bytes:
+        if edited or block.header.counter != counter:
+            return block.raw
+        edited.append(block)
+        return edits.value(0)(block)
+
+    return change
+
+
 async def with_a_bit_flip(folder: Path) -> Simulation:
-    """One contributor whose machine fails once, after it earned a pardon."""
-    manifest = sim_manifest(pardon_plies=100)
+    """One contributor whose machine fails once, after it earned a pardon; every game is replayed."""
+    manifest = sim_manifest(pardon_plies=100, q_min_ppm=10**6)
     async with simulated(folder, manifest, "bit flip") as sim:
-        eve = sim.invite("eve", EditingEngine(only(12)))
+        eve = sim.invite("eve", EditingEngine(once(12)))
         sim.start()
         await sim.until(lambda: sim.coordinator.member and sim.said("pardon"), 1200)
         sim.kill(sim.coordinator)
