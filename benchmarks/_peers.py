@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from native.netfile import PLANES, Architecture
 from node.machine.evaluating import SLICE_S
-from trainer.model import GoNet
+from trainer.network.model import GoNet
 
 SEED = 1
 INPUT = "planes"

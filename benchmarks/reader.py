@@ -14,10 +14,10 @@ from native.network import Kernel
 from native.search import Player
 from protocol.batch import encode_batch, parse_batch
 from protocol.compress import compress, decompress
-from trainer.draws import Sampler
-from trainer.minibatch import collate
-from trainer.reader import read_game
-from trainer.rows import Window
+from trainer.data.draws import Sampler
+from trainer.data.minibatch import collate
+from trainer.data.reader import read_game
+from trainer.data.rows import Window
 
 GAMES_PER_BATCH = 8
 MINIBATCH = 128

@@ -17,12 +17,12 @@ from native.network import Kernel
 from native.search import Player
 from node.founding.manifest_file import load_manifest
 from protocol.manifest import Manifest
-from trainer.draws import Sampler
-from trainer.learner import Learner
-from trainer.minibatch import collate
+from trainer.data.draws import Sampler
+from trainer.data.minibatch import collate
+from trainer.data.reader import read_game
+from trainer.data.rows import Window
+from trainer.learning.learner import Learner
 from trainer.pin import pin
-from trainer.reader import read_game
-from trainer.rows import Window
 
 CASES = ((7, 3, 32, 64), (7, 4, 32, 64), (7, 4, 32, 128), (9, 4, 64, 128), (9, 6, 96, 128))
 QUICK_CASES = ((7, 3, 32, 64), (7, 4, 32, 128))

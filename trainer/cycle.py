@@ -10,40 +10,30 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-import numpy.typing as npt
 import torch
 
 from protocol.manifest import TrainingPolicy
 from trainer import pin
-from trainer.draws import Sampler, random_words
+from trainer.data.draws import Sampler
+from trainer.data.minibatch import collate
+from trainer.data.reader import read_window
+from trainer.data.rows import Window
 from trainer.errors import BadJob, BadTensors, Interrupted, TrainerError
 from trainer.events import Events
+from trainer.export import export
 from trainer.job import Job
-from trainer.learner import Learner
-from trainer.loss import PARTS
-from trainer.minibatch import Minibatch, collate
-from trainer.moments import measure, moments
-from trainer.quantise import observe, quantise
-from trainer.reader import read_window
-from trainer.report import rounding, validate
-from trainer.rows import Window
-from trainer.state import Position, TrainState
-from trainer.tensors import TensorFile, store
+from trainer.learning.learner import Learner
+from trainer.learning.state import Position, TrainState
+from trainer.learning.tensors import store
+from trainer.network.loss import PARTS
 
 RESULT: Final = "result.json"
 METRICS: Final = "metrics.jsonl"
-NETWORK: Final = "network.bin"
-WEIGHTS: Final = "weights.bin"
-WEIGHTS_KIND: Final = "weights"
 _METRICS_EVERY: Final = 10
-_PART_ROWS: Final = 1024
-_HELD_OUT_MOST: Final = 8192
 
 
 def state_name(step: int) -> str:
@@ -71,14 +61,6 @@ def run(job: Job, events: Events, is_stopping: Callable[[], bool]) -> None:
 
     window, used = read_window(job.batches, job.manifest, skip)
     _Cycle(job, identity, events, window, used, skipped).run(is_stopping)
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """A file of the result and its SHA-256."""
-
-    name: str
-    digest: bytes
 
 
 class _Cycle:
@@ -178,23 +160,7 @@ class _Cycle:
         """Exports the averaged weights and writes the result."""
         job, learner, out = self._job, self._learner, self._job.out
         self._events.exporting()
-        net = learner.averaged()
-        calibration = self._calibration_rows()
-        measure(net, self._parts(calibration))
-        held_out = validate(
-            net, list(self._parts(self._window.numbers(held_out=True)[:_HELD_OUT_MOST])), learner.weights
-        )
-        file = quantise(net, observe(net, self._parts(calibration)))
-        one_size = [part for numbers in self._by_size(calibration) for part in self._parts(numbers)]
-        tensors = dict(net.named_parameters()) | moments(net)
-        weights = TensorFile(
-            {"kind": WEIGHTS_KIND, "network": learner.shape.encode(), "step": learner.step_number},
-            {name: tensor.detach().contiguous().numpy() for name, tensor in tensors.items()},
-        )
-        written = {
-            "network": _Written(NETWORK, store(out / NETWORK, file.encode())),
-            "weights": _Written(WEIGHTS, store(out / WEIGHTS, weights.encode())),
-        }
+        exported = export(learner, self._window, job.seed, self._policy, out)
         states = self._position.states
         result: dict[str, Any] = {
             "job": self._public_identity.hex(),
@@ -207,14 +173,14 @@ class _Cycle:
             "parent_state": job.parent_digest.hex(),
             "state": {"path": state_name(learner.step_number), "digest": states[-1][1].hex()},
             "states": [{"step": step, "digest": digest.hex()} for step, digest in states],
-            **{key: {"path": item.name, "digest": item.digest.hex()} for key, item in written.items()},
-            "network_len": len(file.encode()),
+            **exported.files(),
+            "network_len": exported.network_len,
             "torch": torch.__version__,
             "threads": job.threads,
             "capability": pin.capability(),
             "losses": dict(zip(PARTS, learner.running.tolist(), strict=True)),
-            "held_out_losses": held_out,
-            "rounding": dataclasses.asdict(rounding(net, file, one_size)),
+            "held_out_losses": exported.held_out,
+            "rounding": dataclasses.asdict(exported.rounding),
         }
         store(out / RESULT, (json.dumps(result, indent=1) + "\n").encode())
         listed = {state_name(step) for step, _ in states}
@@ -222,21 +188,6 @@ class _Cycle:
             if path.name not in listed:
                 path.unlink()
         self._events.done(out, result)
-
-    def _calibration_rows(self) -> npt.NDArray[np.int64]:
-        """The rows that fix moments and ranges, drawn from the seed."""
-        keys = random_words(self._job.seed, "calibration", 0, len(self._numbers))
-        return np.sort(self._numbers[np.argsort(keys, kind="stable")[: self._policy.calibration_rows]])
-
-    def _parts(self, numbers: npt.NDArray[np.int64]) -> Iterator[Minibatch]:
-        """These rows as large parts, each row under a symmetry of its own."""
-        turns = random_words(self._job.seed, "calibration symmetry", 0, len(self._window)) % np.uint64(8)
-        for start in range(0, len(numbers), _PART_ROWS):
-            part = numbers[start : start + _PART_ROWS]
-            yield collate(self._window, part, turns[part].astype(np.int64))
-
-    def _by_size(self, numbers: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
-        return [numbers[at] for _, at, _ in self._window.split(numbers)]
 
 
 def _finished(out: Path, identity: bytes) -> dict[str, Any] | None:

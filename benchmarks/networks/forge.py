@@ -22,17 +22,17 @@ from protocol.batch import BatchLimits, encode_batch, parse_batch
 from protocol.compress import compress, decompress
 from protocol.game_block import GameBlock
 from protocol.manifest import Manifest
-from trainer.draws import Sampler, random_words
-from trainer.learner import Learner
-from trainer.loss import PARTS
-from trainer.minibatch import collate
-from trainer.moments import measure
+from trainer.data.draws import Sampler, random_words
+from trainer.data.minibatch import collate
+from trainer.data.reader import read_game
+from trainer.data.rows import Rows, Window
+from trainer.integer.quantise import observe, quantise
+from trainer.learning.learner import Learner
+from trainer.learning.state import Position, TrainState
+from trainer.learning.tensors import store
+from trainer.network.loss import PARTS
+from trainer.network.moments import measure
 from trainer.pin import pin
-from trainer.quantise import observe, quantise
-from trainer.reader import read_game
-from trainer.rows import Rows, Window
-from trainer.state import Position, TrainState
-from trainer.tensors import store
 
 SIZE = 9
 LIMITS = BatchLimits(max_raw_bytes=2**30, max_games=2**16)

@@ -34,7 +34,7 @@ class EngineSettings:
         """The engine's command line. -P: a folder called `native` where the user stands is not ours."""
         numbers = ["--threads", str(self.threads), "--games", str(self.games), "--nice", str(self.nice)]
         if self.device == CUDA:
-            return [sys.executable, "-P", "-m", "trainer.serve", "--device", CUDA, *numbers]
+            return [sys.executable, "-P", "-m", "trainer.serving.serve", "--device", CUDA, *numbers]
         return [sys.executable, "-P", "-m", "native.serve", "--kernel", self.kernel.encode(), *numbers]
 
 

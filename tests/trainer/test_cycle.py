@@ -19,13 +19,14 @@ import pytest
 
 from native.network import Kernel, Network
 from trainer.__main__ import main
-from trainer.cycle import METRICS, NETWORK, RESULT, WEIGHTS, run, state_name
+from trainer.cycle import METRICS, RESULT, run, state_name
 from trainer.errors import BadJob, BadTensors, Interrupted, LossNotFinite, LossSpike, NoRows
 from trainer.events import Events
+from trainer.export import NETWORK, WEIGHTS
 from trainer.job import Job
-from trainer.learner import Learner
-from trainer.state import TrainState
-from trainer.tensors import TensorFile
+from trainer.learning.learner import Learner
+from trainer.learning.state import TrainState
+from trainer.learning.tensors import TensorFile
 
 Batches = list[dict[str, Any]]
 Command = Callable[[list[str]], tuple[int, str, str]]

@@ -270,6 +270,6 @@ def test_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert engine_settings(Kernel.SCALAR, None, None, CUDA).games == CUDA_GAMES
     found = engine_settings(Kernel.SCALAR, 1, 2, CUDA, 5)
     assert found == EngineSettings(Kernel.SCALAR, 1, 2, "cuda", 5)
-    assert " ".join(found.command()[2:]) == "-m trainer.serve --device cuda --threads 1 --games 2 --nice 5"
+    assert " ".join(found.command()[2:]) == "-m trainer.serving.serve --device cuda --threads 1 --games 2 --nice 5"
     found = replace(found, device="cpu")
     assert " ".join(found.command()[2:]) == "-m native.serve --kernel scalar --threads 1 --games 2 --nice 5"

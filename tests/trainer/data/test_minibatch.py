@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from protocol.manifest import Manifest
+from trainer.data.minibatch import collate, symmetry_maps
+from trainer.data.reader import read_window
+from trainer.data.rows import Window
 from trainer.job import Job
-from trainer.minibatch import collate, symmetry_maps
-from trainer.reader import read_window
-from trainer.rows import Window
 
 
 def window_of(make_job: Any, batches: list[dict[str, Any]]) -> Window:

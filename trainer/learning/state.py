@@ -18,7 +18,7 @@ from native.errors import EngineError
 from native.netfile import Architecture
 from protocol.codec import Value
 from trainer.errors import BadTensors
-from trainer.tensors import Array, TensorFile, store
+from trainer.learning.tensors import Array, TensorFile, store
 
 KIND: Final = "train-state"
 _GROUPS: Final = ("weights", "momentum", "average")

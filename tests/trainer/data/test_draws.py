@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from trainer.draws import Sampler, is_held_out, random_words
+from trainer.data.draws import Sampler, is_held_out, random_words
 
 SEED = bytes(range(32))
 WORDS = ["0x515533135bc98477", "0x6ec9a61f4f378b38"]

@@ -1,4 +1,4 @@
-"""`python -m trainer.serve`: a pool whose leaves torch evaluates, behind standard input and output (docs/spec/pipe.md).
+"""`python -m trainer.serving.serve`: a pool whose leaves torch evaluates, behind its pipe (docs/spec/pipe.md).
 
 The rules, the search and the games are the engine's; only the network runs on the device, exactly (docs/spec/network.md).
 Exit status: 0 when the node closed the pipe or said stop; 1 with one sentence when the device fails on the way, so that
@@ -25,7 +25,7 @@ FAILED = 1
 def main() -> None:
     """Plays with a device of this machine."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    options = Options("trainer.serve")
+    options = Options("trainer.serving.serve")
     options.add_argument("--device", default="cpu", metavar="D", help="cpu or cuda (cpu)")
     given = options.parse_args()
     os.nice(given.nice)
@@ -33,8 +33,8 @@ def main() -> None:
         import torch
 
         from trainer.errors import TrainerError
-        from trainer.evaluator import open_device
-        from trainer.leaves import Evaluators, Leaves
+        from trainer.serving.evaluator import open_device
+        from trainer.serving.leaves import Evaluators, Leaves
     except ImportError as error:
         refuse(f"A device needs {error.name or 'torch'}: install gonode with its extra, `gonode[train]`.")
     torch.set_num_threads(1)  # the processor is for the players

@@ -15,13 +15,13 @@ from torch import Tensor
 
 from native.netfile import Architecture
 from protocol.manifest import Manifest
+from trainer.data.minibatch import Minibatch
 from trainer.errors import BadTensors, LossNotFinite, LossSpike
-from trainer.loss import PARTS, LossWeights, losses
-from trainer.minibatch import Minibatch
-from trainer.model import GoNet
-from trainer.optimiser import Optimiser
-from trainer.state import Position, TrainState
-from trainer.tensors import Array
+from trainer.learning.optimiser import Optimiser
+from trainer.learning.state import Position, TrainState
+from trainer.learning.tensors import Array
+from trainer.network.loss import PARTS, LossWeights, losses
+from trainer.network.model import GoNet
 
 _RUNNING = 0.98
 _SPIKE_TIMES = 4.0

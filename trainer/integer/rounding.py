@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from native.netfile import NetworkFile
-from trainer.loss import PARTS, LossWeights, losses
-from trainer.minibatch import Minibatch
-from trainer.model import GoNet
-from trainer.twin import Twin, planes_u8
+from trainer.data.minibatch import Minibatch
+from trainer.integer.twin import Twin, planes_u8
+from trainer.network.loss import PARTS, LossWeights, losses
+from trainer.network.model import GoNet
 
 _Q12 = 4096.0
 

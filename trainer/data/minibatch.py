@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from trainer.rows import KIND_FULL, PLANES, Rows, Window
+from trainer.data.rows import KIND_FULL, PLANES, Rows, Window
 
 _OWN, _OTHER, _BAN = 1, 2, 9
 

@@ -9,8 +9,8 @@ import pytest
 from native.netfile import Architecture
 from protocol.codec import encode
 from trainer.errors import BadTensors
-from trainer.state import Position, TrainState
-from trainer.tensors import MAGIC, TensorFile
+from trainer.learning.state import Position, TrainState
+from trainer.learning.tensors import MAGIC, TensorFile
 
 
 def example() -> TensorFile:
@@ -108,7 +108,7 @@ def test_a_state_that_lacks_a_tensor_is_refused() -> None:
 
 
 def test_the_example_of_the_page() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "spec" / "train-state.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "spec" / "train-state.md").read_text()
     data = bytes.fromhex(page.split("```")[1])
     file = TensorFile.parse(data)
     assert (dict(file.facts), file.tensors["a"].tolist()) == (

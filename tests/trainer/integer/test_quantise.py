@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from native.netfile import Architecture, NetworkFile
 from native.network import Kernel, Network
-from trainer import integers
-from trainer.draws import random_words
-from trainer.integers import StepTooSmall, factor
+from trainer.data.draws import random_words
+from trainer.data.minibatch import collate
+from trainer.data.reader import read_window
+from trainer.integer import integers
+from trainer.integer.integers import StepTooSmall, factor
+from trainer.integer.quantise import NotQuantisable, observe, quantise
+from trainer.integer.rounding import rounding
+from trainer.integer.twin import Twin
 from trainer.job import Job
-from trainer.learner import Learner
-from trainer.minibatch import collate
-from trainer.model import GoNet
-from trainer.moments import measure
-from trainer.quantise import NotQuantisable, observe, quantise
-from trainer.reader import read_window
-from trainer.report import rounding
-from trainer.twin import Twin
+from trainer.learning.learner import Learner
+from trainer.network.model import GoNet
+from trainer.network.moments import measure
 
 STEP = 1e-3
 

@@ -17,7 +17,7 @@ import torch
 from native.canary import WrongMachine
 from native.network import Network
 from native.pool import Pool
-from trainer.evaluator import Evaluator, NotExact, Outputs
+from trainer.serving.evaluator import Evaluator, NotExact, Outputs
 
 PULL_S: Final = 0.2
 MAX_NETWORKS: Final = 8

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from protocol.manifest import TrainingPolicy
-from trainer.minibatch import Minibatch
-from trainer.model import Heads
+from trainer.data.minibatch import Minibatch
+from trainer.network.model import Heads
 
 PARTS = ("loss", "policy_loss", "opponent_policy_loss", "value_loss", "score_loss", "ownership_loss")
 _HUBER_POINTS = 12.0

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from trainer.minibatch import Minibatch
-from trainer.model import GoNet, Norm
+from trainer.data.minibatch import Minibatch
+from trainer.network.model import GoNet, Norm
 
 
 def measure(net: GoNet, parts: Iterable[Minibatch]) -> None:

@@ -19,10 +19,10 @@ from protocol.blob import verify_blob
 from protocol.compress import decompress
 from protocol.errors import ProtocolError
 from protocol.manifest import Manifest
-from trainer.draws import is_held_out
+from trainer.data.draws import is_held_out
+from trainer.data.rows import PLANES, Rows, Window
 from trainer.errors import BadBatch, NoRows
 from trainer.job import BatchFile
-from trainer.rows import PLANES, Rows, Window
 from verification.setup import game_rules
 
 Skip = Callable[[BatchFile, str], None]

@@ -15,11 +15,11 @@ import torch
 from torch import Tensor
 
 from native.netfile import BlockLayers, ConvLayer, LogitLayer, NetworkFile, NormLayer
-from trainer import integers
+from trainer.data.minibatch import Minibatch
 from trainer.errors import TrainerError
-from trainer.integers import Reals, StepTooSmall
-from trainer.minibatch import Minibatch
-from trainer.model import EPSILON, SCORE_SCALE, Block, Dense, GoNet, HeadConv, Norm
+from trainer.integer import integers
+from trainer.integer.integers import Reals, StepTooSmall
+from trainer.network.model import EPSILON, SCORE_SCALE, Block, Dense, GoNet, HeadConv, Norm
 
 INPUT_STEP: Final = 1 / 64
 _TAIL: Final = 0.9995

@@ -34,9 +34,9 @@ from native.pipe_job import PipeJob
 from native.pool import Done, Job, Pool
 from native.rules import Rules
 from native.search import Player, SearchConfig
-from trainer import evaluator
-from trainer.evaluator import NotExact, Outputs
-from trainer.leaves import MAX_NETWORKS, Evaluators, Leaves
+from trainer.serving import evaluator
+from trainer.serving.evaluator import NotExact, Outputs
+from trainer.serving.leaves import MAX_NETWORKS, Evaluators, Leaves
 
 CONFIG = SearchConfig(
     visits_full=24,
@@ -82,7 +82,7 @@ def native_dones() -> dict[int, Done]:
 
 
 class Engine:
-    """A running `trainer.serve`, spoken to as a node would."""
+    """A running `trainer.serving.serve`, spoken to as a node would."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
@@ -114,7 +114,7 @@ class Engine:
 @contextmanager
 def engine(*options: str) -> Iterator[Engine]:
     """Starts one; kills it when a test hangs or forgets it."""
-    command = [sys.executable, "-m", "trainer.serve", "--device", "cpu", *options]
+    command = [sys.executable, "-m", "trainer.serving.serve", "--device", "cpu", *options]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         late = threading.Timer(WITHIN_S, process.kill)
         late.start()
@@ -189,14 +189,16 @@ def refusal(*arguments: str) -> str:
 
 
 def test_what_the_machine_lacks_is_one_sentence() -> None:
-    assert refusal("-m", "trainer.serve", "--device", "tpu") == "A device is one of cpu, cuda, not 'tpu'.\n"
-    without = "import sys; sys.modules['torch'] = None; from trainer.serve import main; sys.argv[1:] = []; main()"
+    assert refusal("-m", "trainer.serving.serve", "--device", "tpu") == "A device is one of cpu, cuda, not 'tpu'.\n"
+    without = (
+        "import sys; sys.modules['torch'] = None; from trainer.serving.serve import main; sys.argv[1:] = []; main()"
+    )
     assert refusal("-c", without) == "A device needs torch: install gonode with its extra, `gonode[train]`.\n"
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
 def test_a_machine_without_a_cuda_device_says_so() -> None:
-    said = refusal("-m", "trainer.serve", "--device", "cuda")
+    said = refusal("-m", "trainer.serving.serve", "--device", "cuda")
     assert said == "This machine, or this build of torch, has no CUDA device.\n"
 
 
@@ -222,7 +224,7 @@ def test_a_device_that_fails_is_told_at_once() -> None:
 
 
 def test_a_failing_device_ends_the_process_with_one_sentence() -> None:
-    code = "from trainer.serve import _give_up; _give_up('cpu', RuntimeError('out of memory\\nand more'))"
+    code = "from trainer.serving.serve import _give_up; _give_up('cpu', RuntimeError('out of memory\\nand more'))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 1
     assert done.stderr == f"The device cpu failed: out of memory{os.linesep}".encode()

@@ -16,9 +16,9 @@ from torch import Tensor
 from native.netfile import PLANES, NetworkFile
 from native.network import Evaluator as Reference
 from native.network import Kernel, Network
-from trainer.draws import random_words
+from trainer.data.draws import random_words
 from trainer.errors import TrainerError
-from trainer.twin import Twin
+from trainer.integer.twin import Twin
 
 POLICY: Final = 362
 OUTPUT: Final = 726

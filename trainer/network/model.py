@@ -1,7 +1,7 @@
 """The float network: exactly the architecture of docs/spec/network.md, with batch norms and one head more.
 
-Every norm uses the minibatch's own moments while training and fixed moments (`trainer.moments` measures them) otherwise,
-so there are no running averages to save. Norms of the stream have no scale, so that they fold into the integer form.
+Every norm uses the minibatch's own moments while training and fixed ones (`trainer.network.moments`) otherwise, so there
+are no running averages to save. Norms of the stream have no scale, so that they fold into the integer form.
 The opponent's policy is a training-only head. Activations off a smaller board are kept 0.
 """
 

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from native.netfile import Architecture
-from trainer.loss import PARTS, LossWeights, losses
-from trainer.minibatch import Minibatch
-from trainer.model import Canvas, GoNet, Heads, Norm
-from trainer.moments import measure
-from trainer.optimiser import Optimiser
+from trainer.data.minibatch import Minibatch
+from trainer.learning.optimiser import Optimiser
+from trainer.network.loss import PARTS, LossWeights, losses
+from trainer.network.model import Canvas, GoNet, Heads, Norm
+from trainer.network.moments import measure
 
 WEIGHTS = LossWeights(1.0, 0.15, 1.0, 0.2, 0.3, 0.25)
 

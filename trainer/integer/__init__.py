@@ -1,0 +1,1 @@
+"""From the float network to the exact integer one, and what that costs."""

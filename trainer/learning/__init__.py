@@ -1,0 +1,1 @@
+"""The learner: weights, optimiser and the states that training goes on from."""

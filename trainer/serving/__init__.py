@@ -1,0 +1,1 @@
+"""Evaluations for the engine's process by torch, integer for integer."""
