@@ -13,6 +13,7 @@ from protocol.search_config import SearchConfig
 from protocol.types import I16, I32, U16, U32, U64, ZERO, Address, Choice, Digest, Name, Ppm, Range, Size
 
 NetSize = Annotated[int, Range(7, 19)]
+StageVisits = Annotated[int, Range(0, 60000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +50,16 @@ class BoardWeight(Record):
 
 @dataclass(frozen=True, slots=True)
 class Stage(Record):
-    """The boards of the curriculum from a training step on."""
+    """The boards of the curriculum from a training step on, and the visits of self-play there (0: `selfplay`'s)."""
 
     from_step: U64
     boards: tuple[BoardWeight, ...]
+    visits_full: StageVisits = 0
+    visits_fast: StageVisits = 0
 
     def check(self) -> None:
+        if 1 in (self.visits_full, self.visits_fast):
+            raise self.fail("visits must be 0 or from 2 on")
         if not any(board.weight for board in self.boards):
             raise self.fail("a stage needs a board with a weight above 0")
 
@@ -75,7 +80,7 @@ class Opening(Record):
 
 @dataclass(frozen=True, slots=True)
 class NetworkSpec(Record):
-    """Architecture of every release, and what release 0 evaluates with."""
+    """Architecture of the first networks, until one is grown, and what release 0 evaluates with."""
 
     blocks: Annotated[int, Range(1, 40)]
     channels: Annotated[int, Range(16, 512)]
@@ -85,6 +90,11 @@ class NetworkSpec(Record):
     def check(self) -> None:
         if self.channels % 16:
             raise self.fail("channels must be a multiple of 16")
+
+    @property
+    def shape(self) -> str:
+        """The architecture as text: `b4c32`."""
+        return f"b{self.blocks}c{self.channels}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +156,23 @@ class WindowPolicy(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class RatePoint(Record):
+    """The learning rate's factor at a step of the network's age."""
+
+    step: U64
+    factor_ppm: Annotated[int, Range(0, 10**7)]
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingPolicy(Record):
-    """The optimiser and the losses. Weights and rates in millionths.
+    """The optimiser, the losses, and what a candidate may lose by rounding. Weights and rates in millionths.
 
     A cycle draws `samples_per_row_milli / 1000` samples for each row released since the last window, at most
-    `samples_per_cycle`.
+    `samples_per_cycle`. `schedule`: factors of the learning rate, linear between its points. `quantised_share_ppm`: last
+    share of a cycle's steps that train as rounded. `most_*`, `least_*`: beyond them a gate refuses without a game.
     """
+
+    NAME = "training-policy"
 
     minibatch: Annotated[int, Range(1, 65536)]
     samples_per_row_milli: U32
@@ -171,6 +192,18 @@ class TrainingPolicy(Record):
     held_out_ppm: Ppm
     calibration_rows: Annotated[int, Range(16, 10**6)]
     threads: Annotated[int, Range(1, 256)]
+    schedule: tuple[RatePoint, ...]
+    quantised_share_ppm: Ppm
+    most_policy_divergence_micro: U32
+    most_value_error_micro: U32
+    least_same_move_ppm: Ppm
+    processes: Annotated[int, Range(1, 64)]
+    precision: Annotated[str, Choice(("float32", "bfloat16"))]
+
+    def check(self) -> None:
+        steps = [point.step for point in self.schedule]
+        if len(steps) > 64 or any(a >= b for a, b in pairwise(steps)):
+            raise self.fail("the schedule has at most 64 points, and their steps rise")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from protocol.record import Record
-from protocol.types import U32, U64, Digest, MaybeDigest, Name, Range, Semantics
+from protocol.types import U32, U64, Digest, MaybeDigest, Name, Range, Semantics, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,9 @@ class Release(Record):
     config: Digest
     gate_config: Digest
     openings: Digest
+    training: Digest
     semantics: Semantics
+    shape: Shape
     steps: U64
     samples: U64
     rows: U64

@@ -4,9 +4,10 @@ Spec: `docs/spec/training.md`. A window is a pure function of (log prefix, manif
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from protocol.record import Record
-from protocol.types import U16, U32, U64, Digest, Name, Words
+from protocol.types import U16, U32, U64, Choice, Digest, Name, Ppm, Shape, Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,36 @@ class StatePoint(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class LossReport(Record):
+    """Mean losses over `rows` in millionths, each without its weight; all 0 when there were no rows."""
+
+    rows: U64
+    policy_micro: U64
+    opponent_policy_micro: U64
+    value_micro: U64
+    score_micro: U64
+    ownership_micro: U64
+
+
+@dataclass(frozen=True, slots=True)
+class RoundingReport(Record):
+    """How far the integer network is from the float one on `rows`.
+
+    Mean divergence of the policies in nats, root mean square difference of values in -1..1, share of equal first moves.
+    """
+
+    rows: U32
+    policy_divergence_micro: U64
+    value_error_micro: U64
+    same_move_ppm: Ppm
+
+
+@dataclass(frozen=True, slots=True)
 class TrainRecord(Record):
-    """One training cycle: what it started from, what it used, what came out. Its log entry is the gate's candidate."""
+    """One training cycle: what it started from, what it used, what came out. Its log entry is the gate's candidate.
+
+    `parent_state` is zero for the run's first network and for a grown one. `batches` were used, `skipped` not readable.
+    """
 
     NAME = "train-record"
 
@@ -56,3 +85,11 @@ class TrainRecord(Record):
     threads: U16
     capability: Words
     states: tuple[StatePoint, ...]
+    shape: Shape
+    processes: U16
+    device: Annotated[str, Choice(("cpu", "cuda"))]
+    rounding: RoundingReport
+    losses: LossReport
+    held_out: LossReport
+    batches: U32
+    skipped: U32

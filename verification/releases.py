@@ -50,9 +50,9 @@ def first_network(manifest: Manifest, manifest_digest: bytes) -> bytes | None:
     return Network.first(manifest_digest, manifest.network.blocks, manifest.network.channels)
 
 
-def release_name(manifest: Manifest, samples: int, rows: int) -> str:
+def release_name(manifest: Manifest, shape: str, samples: int, rows: int) -> str:
     """`<run>-b6c96-s<training samples>-d<data plies>`, the run's name cut so that all fits in 64 characters."""
-    tail = f"-b{manifest.network.blocks}c{manifest.network.channels}-s{samples}-d{rows}"
+    tail = f"-{shape}-s{samples}-d{rows}"
     return manifest.name[: 64 - len(tail)] + tail
 
 
@@ -118,7 +118,7 @@ class Releases:
             manifest=self._roles.manifest_digest,
             number=self.newest.number + 1,
             parent=self.newest.id,
-            name=release_name(manifest, train.samples, window.total_rows),
+            name=release_name(manifest, train.shape, train.samples, window.total_rows),
             network=train.network,
             network_blob=train.network_blob,
             network_len=train.network_len,
@@ -128,7 +128,9 @@ class Releases:
             config=manifest.selfplay.digest(),
             gate_config=manifest.gate_search.digest(),
             openings=manifest.openings_digest(),
+            training=manifest.training.digest(),
             semantics=manifest.selfplay.semantics,
+            shape=train.shape,
             steps=train.steps,
             samples=train.samples,
             rows=window.total_rows,

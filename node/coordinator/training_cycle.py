@@ -15,13 +15,14 @@ from node.disk.files import write_file
 from node.member import Member
 from protocol.ed25519 import SecretKey
 from protocol.types import ZERO
-from protocol.window import StatePoint, TrainRecord, WindowCommitment
+from protocol.window import LossReport, RoundingReport, StatePoint, TrainRecord, WindowCommitment
 from protocol.words import counted
 from verification.cycles import WindowInfo
 from verification.identities import BatchInfo
 
 STATE_EVERY_STEPS = 1000
 KEEP_CYCLES = 4
+LOSSES = ("policy", "opponent_policy", "value", "score", "ownership")
 
 
 class TrainingCycle:
@@ -132,6 +133,14 @@ class TrainingCycle:
             threads=result["threads"],
             capability=result["capability"],
             states=tuple(StatePoint(point["step"], bytes.fromhex(point["digest"])) for point in result["states"]),
+            shape=state.manifest.network.shape if parent is None else parent.shape,
+            processes=result.get("processes", 1),
+            device=result.get("device", "cpu"),
+            rounding=_rounding(result["rounding"]),
+            losses=_loss_report(result.get("loss_rows", result["samples"]), result["losses"]),
+            held_out=_loss_report(result.get("held_out_rows", 1), result["held_out_losses"]),
+            batches=window.record.batches - len(result["skipped"]),
+            skipped=len(result["skipped"]),
         )
 
     def _forget(self, cycle: int) -> None:
@@ -139,6 +148,27 @@ class TrainingCycle:
         for old in range(cycle - KEEP_CYCLES + 1):
             for file in self.folder(old).glob("train_state-*.bin"):
                 file.unlink()
+
+
+def _loss_report(rows: int, losses: dict[str, float]) -> LossReport:
+    """Losses in millionths; without any, nothing was measured."""
+    if not losses:
+        return LossReport(0, 0, 0, 0, 0, 0)
+    return LossReport(rows, **{f"{name}_micro": _micro(losses[f"{name}_loss"]) for name in LOSSES})
+
+
+def _rounding(found: dict[str, Any]) -> RoundingReport:
+    return RoundingReport(
+        rows=found["rows"],
+        policy_divergence_micro=_micro(found["policy_divergence"]),
+        value_error_micro=_micro(found.get("value_error", found["value_error_squared"] ** 0.5)),
+        same_move_ppm=_micro(found["same_first_move"]),
+    )
+
+
+def _micro(value: float) -> int:
+    """Millionths; a divergence a rounding error below 0 is 0."""
+    return max(0, round(value * 1e6))
 
 
 def _losses(result: dict[str, Any]) -> str:

@@ -2,13 +2,13 @@
 
 People write plain numbers (`cpuct = 1.1`, `replay = 0.25`, `komi = 8.5`); the signed manifest holds fixed-point integers
 whose scale is in the field's name (`cpuct_micro`, `replay_ppm`, `komi_half`). A file says only what differs from
-`default_run.toml`. Anything unknown, missing or unfit ends in one ManifestFileError sentence that names the key; so does a
-run whose games the engine cannot play.
+`default_run.toml`; what is listed may leave out fields that have a default. Anything unknown, missing or unfit ends in one
+ManifestFileError sentence that names the key; so does a run whose games the engine cannot play.
 """
 
 import math
 import tomllib
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -105,6 +105,9 @@ def _record(cls: type[R], table: Any, where: str) -> R:
         suffix = next((item for item in SCALES if field.name.endswith(item)), "")
         key = field.name.removesuffix(suffix)
         known.add(key)
+        if key not in table and field.default is not MISSING:
+            values[field.name] = field.default
+            continue
         if key not in table:
             raise ManifestFileError(f"{where}{key} is missing.")
         values[field.name] = _value(hints[field.name], table[key], SCALES.get(suffix), f"{where}{key}")

@@ -12,6 +12,7 @@ from protocol.manifest import Manifest
 
 TRAIN_S = 10.0
 STEPS = 100
+PARTS = ("loss", "policy_loss", "opponent_policy_loss", "value_loss", "score_loss", "ownership_loss")
 
 
 async def train(job_file: Path, report: Report) -> None:
@@ -38,6 +39,21 @@ async def train(job_file: Path, report: Report) -> None:
         "torch": "2.13.0",
         "threads": 1,
         "capability": "simulated",
-        "held_out_losses": {"policy": 1.0},
+        "shape": job.get("shape", spec.shape),
+        "processes": 1,
+        "device": "cpu",
+        "batches": len(job["batches"]),
+        "skipped": [],
+        "losses": dict.fromkeys(PARTS, 1.0),
+        "loss_rows": 64 * STEPS,
+        "held_out_losses": dict.fromkeys(PARTS, 1.5),
+        "held_out_rows": 10,
+        "rounding": {
+            "rows": 1024,
+            "policy_divergence": 0.01,
+            "value_error": 0.01,
+            "value_error_squared": 0.0001,
+            "same_first_move": 0.9,
+        },
     }
     (out / "result.json").write_text(json.dumps(result))

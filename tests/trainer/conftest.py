@@ -61,10 +61,10 @@ MakeManifest = Callable[..., Manifest]
 MakeJob = Callable[..., Path]
 
 
-def manifest_of(**changes: int) -> Manifest:
+def manifest_of(**changes: Any) -> Manifest:
     """A manifest whose training policy has these numbers, and a network of 2 blocks of 16 channels."""
     search = SearchConfig(semantics=SEMANTICS, root="puct", symmetry=True, **NUMBERS)
-    training = {
+    training: dict[str, Any] = {
         "minibatch": 32,
         "samples_per_row_milli": 4000,
         "samples_per_cycle": 1_000_000,
@@ -83,6 +83,13 @@ def manifest_of(**changes: int) -> Manifest:
         "held_out_ppm": 150_000,
         "calibration_rows": 256,
         "threads": 1,
+        "schedule": (),
+        "quantised_share_ppm": 0,
+        "most_policy_divergence_micro": 50_000,
+        "most_value_error_micro": 50_000,
+        "least_same_move_ppm": 600_000,
+        "processes": 1,
+        "precision": "float32",
     }
     return Manifest(
         run=ZERO,

@@ -26,6 +26,7 @@ from protocol.manifest import (
     NetworkSpec,
     Opening,
     OpeningList,
+    RatePoint,
     RulesSpec,
     Stage,
     TrainingPolicy,
@@ -45,7 +46,7 @@ from protocol.search_config import SEMANTICS, SearchConfig
 from protocol.slots import SlotList
 from protocol.types import ZERO
 from protocol.verdict import TraceOpening, Verdict
-from protocol.window import StatePoint, TrainRecord, WindowCommitment
+from protocol.window import LossReport, RoundingReport, StatePoint, TrainRecord, WindowCommitment
 
 
 def digest_of(word: str) -> bytes:
@@ -129,6 +130,7 @@ def _story() -> tuple[dict[str, Example], list[bytes]]:
     logged(manifest, ROOT_KEY)
     keep(manifest.selfplay)
     keep(OpeningList(manifest.openings))
+    keep(manifest.training)
 
     secret = digest_of("epoch secret 0")
     hashed = seeds.epoch_hash(run, VERIFIER.public, 0, secret)
@@ -242,6 +244,14 @@ def _story() -> tuple[dict[str, Example], list[bytes]]:
         threads=1,
         capability="ATEN avx2, oneDNN avx2, MKL avx2",
         states=(StatePoint(1000, digest_of("train state 1000")), StatePoint(1500, digest_of("train state 1500"))),
+        shape="b3c32",
+        processes=1,
+        device="cpu",
+        rounding=RoundingReport(1024, 12_000, 9_000, 930_000),
+        losses=LossReport(192_000, 2_100_000, 2_400_000, 650_000, 900_000, 400_000),
+        held_out=LossReport(1, 2_200_000, 2_500_000, 680_000, 950_000, 420_000),
+        batches=1,
+        skipped=0,
     )
     candidate = logged(train, COORDINATOR)
     share_set()
@@ -274,7 +284,9 @@ def _story() -> tuple[dict[str, Example], list[bytes]]:
         config=manifest.selfplay.digest(),
         gate_config=manifest.gate_search.digest(),
         openings=manifest.openings_digest(),
+        training=manifest.training.digest(),
         semantics=SEMANTICS,
+        shape=train.shape,
         steps=1500,
         samples=192_000,
         rows=1,
@@ -372,6 +384,13 @@ def _manifest() -> Manifest:
             held_out_ppm=10_000,
             calibration_rows=1024,
             threads=1,
+            schedule=(RatePoint(1000, 1_000_000), RatePoint(5000, 300_000)),
+            quantised_share_ppm=100_000,
+            most_policy_divergence_micro=50_000,
+            most_value_error_micro=50_000,
+            least_same_move_ppm=600_000,
+            processes=1,
+            precision="float32",
         ),
         limits=Limits(2**24, 2**26),
         bootstrap=("/ip4/127.0.0.1/tcp/4001",),

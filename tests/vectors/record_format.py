@@ -11,7 +11,7 @@ from protocol import types
 from protocol.codec import Value
 from protocol.entries import ENTRY_TYPES
 from protocol.epoch import Share
-from protocol.manifest import OpeningList
+from protocol.manifest import OpeningList, TrainingPolicy
 from protocol.proof import FraudProof
 from protocol.receipt import Receipt
 from protocol.record import Record
@@ -22,7 +22,10 @@ from protocol.types import Choice, Length, Range, Text
 
 RECORDS: dict[str, type[Record]] = {
     cls.NAME: cls
-    for cls in (*ENTRY_TYPES.values(), FirstRelease, FraudProof, Invite, OpeningList, Receipt, SearchConfig, Share)
+    for cls in (
+        *ENTRY_TYPES.values(),
+        *(FirstRelease, FraudProof, Invite, OpeningList, Receipt, SearchConfig, Share, TrainingPolicy),
+    )
 }
 """Every record that has a name of its own."""
 

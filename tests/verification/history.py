@@ -29,7 +29,7 @@ from protocol.seeds import PPM, ringer_commitment
 from protocol.slots import SlotList
 from protocol.types import ZERO
 from protocol.verdict import ACCEPT, BLOB, REJECT, TraceOpening, Verdict
-from protocol.window import StatePoint, TrainRecord
+from protocol.window import LossReport, RoundingReport, StatePoint, TrainRecord
 from tests.verification import replaced
 from tests.verification.manifests import digest_of, small_manifest
 from tests.verification.test_state import snapshot
@@ -454,6 +454,14 @@ class History:
             threads=1,
             capability="test",
             states=(StatePoint(100 * cycle, end),),
+            shape=self.world.manifest.network.shape,
+            processes=1,
+            device="cpu",
+            rounding=RoundingReport(1024, 12_000, 9_000, 930_000),
+            losses=LossReport(6400, 2_100_000, 2_400_000, 650_000, 900_000, 400_000),
+            held_out=LossReport(0, 0, 0, 0, 0, 0),
+            batches=1,
+            skipped=0,
         )
 
     # ---- the root's keys

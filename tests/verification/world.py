@@ -37,7 +37,7 @@ from protocol.search_config import SEMANTICS
 from protocol.tiles import tiles_for
 from protocol.types import ZERO
 from protocol.verdict import ACCEPT, REJECT, TraceOpening, Verdict
-from protocol.window import StatePoint, TrainRecord
+from protocol.window import LossReport, RoundingReport, StatePoint, TrainRecord
 from tests.verification.manifests import digest_of, small_manifest
 from verification.admission import check_batch, check_gate_result, total_visits
 from verification.faults import Rejected
@@ -382,6 +382,14 @@ class World:
             threads=1,
             capability="test",
             states=(StatePoint(steps, state),),
+            shape=spec.shape,
+            processes=1,
+            device="cpu",
+            rounding=RoundingReport(1024, 12_000, 9_000, 930_000),
+            losses=LossReport(6400, 2_100_000, 2_400_000, 650_000, 900_000, 400_000),
+            held_out=LossReport(0, 0, 0, 0, 0, 0),
+            batches=1,
+            skipped=0,
         )
         index = self.log(record, self.coordinator)
         self.share_set()
