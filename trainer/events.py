@@ -48,6 +48,10 @@ class Events:
         """A batch was left out."""
         self._write("skipped", batch=batch, why=why)
 
+    def note(self, text: str) -> None:
+        """Something that a person may want to know; training goes on."""
+        self._write("note", text=text)
+
     def exporting(self) -> None:
         """Training is over, the export begins."""
         self._write("exporting")
