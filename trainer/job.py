@@ -11,16 +11,20 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from native.errors import EngineError
+from native.netfile import Architecture
 from protocol.codec import Value, encode
 from protocol.errors import ProtocolError
 from protocol.manifest import Manifest
 from trainer.errors import BadJob
 
-_FIELDS = {
-    *("out", "manifest", "manifest_digest", "batches", "parent_state", "parent_step"),
-    *("seed", "samples", "threads", "state_every_steps"),
+DEVICES: Final = ("cpu", "cuda")
+
+_FIELDS: Final = {
+    *("out", "manifest", "manifest_digest", "batches", "parent_state", "parent_step", "shape"),
+    *("seed", "samples", "device", "threads", "state_every_steps", "workers", "cache"),
 }
 
 
@@ -41,7 +45,11 @@ class BatchFile:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One cycle. `parent_state` None: from the seeded float network. `samples` rows are drawn, whole minibatches."""
+    """One cycle. `samples` rows are drawn, in whole minibatches.
+
+    `parent_state` None: from the seeded float network, the run's first or, after `parent_step` steps, a grown one.
+    `workers` processes read and lay out data, `cache` keeps rows between cycles: neither decides a byte of the result.
+    """
 
     out: Path
     manifest: Manifest
@@ -49,10 +57,14 @@ class Job:
     parent_state: Path | None
     parent_digest: bytes
     parent_step: int
+    shape: Architecture
     seed: bytes
     samples: int
+    device: str
     threads: int
     state_every_steps: int
+    workers: int
+    cache: Path | None
 
     @property
     def steps(self) -> int:
@@ -67,8 +79,10 @@ class Job:
             "headers": headers,
             "parent_state": self.parent_digest,
             "parent_step": self.parent_step,
+            "shape": self.shape.encode(),
             "seed": self.seed,
             "samples": self.samples,
+            "device": self.device,
             "threads": self.threads,
             "state_every_steps": self.state_every_steps,
         }
@@ -95,20 +109,21 @@ class Job:
         if not isinstance(listed, list) or not listed:
             raise BadJob("The job names no batches.")
         parent = None if value["parent_state"] is None else Path(_text(value, "parent_state"))
-        step = _number(value, "parent_step", 0, 2**63 - 1)
-        if parent is None and step:
-            raise BadJob("The job has a parent step but no parent state.")
         return cls(
             out=Path(_text(value, "out")),
             manifest=manifest,
             batches=tuple(_batch(item, index) for index, item in enumerate(listed)),
             parent_state=parent,
             parent_digest=bytes(32) if parent is None else hashlib.sha256(_read(parent, "parent state")).digest(),
-            parent_step=step,
+            parent_step=_number(value, "parent_step", 0, 2**63 - 1),
+            shape=_shape(value),
             seed=_digest(value, "seed"),
             samples=_number(value, "samples", 1, 2**40),
+            device=_device(value),
             threads=_number(value, "threads", 1, 256),
             state_every_steps=_number(value, "state_every_steps", 1, 2**40),
+            workers=_number(value, "workers", 0, 64),
+            cache=None if value["cache"] is None else Path(_text(value, "cache")),
         )
 
 
@@ -135,6 +150,20 @@ def _text(value: Mapping[str, Any], field: str) -> str:
     found = value[field]
     if not isinstance(found, str) or not found:
         raise BadJob(f"The job's {field} must be text.")
+    return found
+
+
+def _shape(value: Mapping[str, Any]) -> Architecture:
+    try:
+        return Architecture.parse(_text(value, "shape"))
+    except EngineError as error:
+        raise BadJob(f"The job's shape cannot be read: {error}") from error
+
+
+def _device(value: Mapping[str, Any]) -> str:
+    found = _text(value, "device")
+    if found not in DEVICES:
+        raise BadJob(f"The job's device must be one of {', '.join(DEVICES)}.")
     return found
 
 

@@ -83,10 +83,14 @@ class TrainingCycle:
             "batches": [self._batch(batch) for batch in window.window.batches],
             "parent_state": None if parent is None else str(self._state_file(parent)),
             "parent_step": 0 if parent is None else parent.steps,
+            "shape": state.manifest.network.shape if parent is None else parent.shape,
             "seed": seed.hex(),
             "samples": max(1, min(training.samples_per_cycle, new_rows * training.samples_per_row_milli // 1000)),
+            "device": "cpu",
             "threads": training.threads,
             "state_every_steps": STATE_EVERY_STEPS,
+            "workers": 1,
+            "cache": None,
         }
         path = out / "job.json"
         write_file(path, json.dumps(job, indent=1).encode())

@@ -192,10 +192,14 @@ def make_job(tmp_path: Path) -> MakeJob:
             "batches": listed,
             "parent_state": None,
             "parent_step": 0,
+            "shape": manifest.network.shape,
             "seed": bytes(range(32)).hex(),
             "samples": 32 * 60,
+            "device": "cpu",
             "threads": 1,
             "state_every_steps": 25,
+            "workers": 0,
+            "cache": None,
         }
         job |= {key.lower(): value for key, value in changes.items() if key.isupper()}
         path = folder / "job.json"

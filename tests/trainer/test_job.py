@@ -35,7 +35,12 @@ def test_a_cycle_has_at_least_one_step(make_job: MakeJob) -> None:
         ({"BATCHES": []}, "no batches"),
         ({"BATCHES": [{}]}, "batch 0"),
         ({"BATCHES": [BATCH | {"raw_len": -1}]}, "raw_len"),
-        ({"PARENT_STEP": 3}, "no parent state"),
+        ({"PARENT_STEP": -1}, "parent_step"),
+        ({"SHAPE": "b4"}, "shape cannot be read"),
+        ({"SHAPE": 4}, "shape must be text"),
+        ({"DEVICE": "tpu"}, "one of cpu, cuda"),
+        ({"WORKERS": 65}, "workers"),
+        ({"CACHE": 0}, "cache"),
         ({"PARENT_STATE": "/nowhere/state"}, "parent state /nowhere/state cannot be read"),
         ({"PARENT_STATE": "a\0b"}, "cannot be read"),
         ({"MANIFEST": ""}, "manifest"),
@@ -71,6 +76,11 @@ def test_a_manifest_that_cannot_be_read(make_job: MakeJob, tmp_path: Path) -> No
 def test_the_digest_names_what_decides_the_result_and_no_path(make_job: MakeJob) -> None:
     digest = Job.load(make_job([BATCH])).digest()
     assert Job.load(make_job([BATCH | {"path": "elsewhere"}], "other")).digest() == digest
-    for change in ({"SEED": "01" * 32}, {"SAMPLES": 999}, {"THREADS": 2}, {"minibatch": 16}):
+    for same in ({"WORKERS": 3}, {"CACHE": "rows"}):
+        assert Job.load(make_job([BATCH], **same)).digest() == digest
+    for change in (
+        *({"SEED": "01" * 32}, {"SAMPLES": 999}, {"THREADS": 2}, {"minibatch": 16}),
+        *({"SHAPE": "b2c32"}, {"DEVICE": "cuda"}, {"PARENT_STEP": 7}),
+    ):
         assert Job.load(make_job([BATCH], **change)).digest() != digest
     assert Job.load(make_job([BATCH | {"header_digest": "22" * 32}])).digest() != digest
