@@ -19,7 +19,7 @@ import pytest
 
 from native.network import Kernel, Network
 from trainer.__main__ import main
-from trainer.cycle import METRICS, RESULT, run, state_name
+from trainer.cycle import RESULT, run, state_name
 from trainer.errors import BadJob, BadTensors, Interrupted, LossNotFinite, LossSpike, NoRows
 from trainer.events import Events
 from trainer.export import NETWORK, WEIGHTS
@@ -27,6 +27,7 @@ from trainer.job import Job
 from trainer.learning.learner import Learner
 from trainer.learning.state import TrainState
 from trainer.learning.tensors import TensorFile
+from trainer.metrics import METRICS
 
 Batches = list[dict[str, Any]]
 Command = Callable[[list[str]], tuple[int, str, str]]
@@ -41,9 +42,11 @@ def cycle(path: Path, is_stopping: Callable[[], bool] = lambda: False) -> list[d
 
 
 def files(path: Path) -> dict[str, str]:
-    """The files a job left, by SHA-256."""
+    """The files a job left, by SHA-256; what TensorBoard reads has times in it and is not repeatable."""
     out = Path(json.loads(path.read_text())["out"])
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(out.iterdir())}
+    return {
+        file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(out.iterdir()) if file.is_file()
+    }
 
 
 def result_of(path: Path) -> dict[str, Any]:
