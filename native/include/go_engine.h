@@ -298,4 +298,47 @@ int go_block_shape(const uint8_t *block, size_t len, int32_t *size, int32_t *pli
  * to 65535 (full) or 0 (fast), end, result and score recomputed. *bad_ply as in go_done. */
 int go_block_check(const go_rules *rules, const uint8_t *block, size_t len, int32_t *bad_ply);
 
+/* ---- packed rows ---------------------------------------------------------------------------------------- */
+
+/* The rows of a game in the form that is kept and drawn from: a tenth of go_rows. docs/spec/rows.md has the bytes. */
+
+/* Bytes that a packed game of so many searched plies has at most; 0 for a size or number that no game has. */
+size_t go_packed_most(int32_t size, int32_t plies);
+/* Replays the block as go_rows_read does and writes its packed game; `capacity` is at least go_packed_most of its shape.
+ * Fails as go_block_check does; *used is then 0 and `out` holds nothing of use. */
+int go_rows_pack(const go_rules *rules, const uint8_t *block, size_t len, uint8_t *out, size_t capacity, size_t *used);
+
+typedef struct go_packed {
+  int32_t size, plies, moves;      /* rows and columns; searched plies, a row each; all moves */
+  int32_t bad_policy;              /* the first full search whose policy does not sum to 65535, or -1 */
+  int32_t bad_value;               /* the first ply whose root value is beyond +-1 or whose score no game has, or -1 */
+  uint8_t name[16];                /* equal for games of equal moves: the start of their SHA-256 */
+} go_packed;
+/* Judges a packed game: GO_ERR_FORMAT unless the bytes are one and nothing else, else its facts. */
+int go_packed_facts(const uint8_t *game, size_t len, go_packed *out);
+
+/* Memory with packed games in it, and where in it a drawn row is: the game's bytes, the row, its symmetry 0..7
+ * (transposed if k & 4, then rows reversed if k & 1, columns if k & 2). */
+typedef struct go_segment {
+  const uint8_t *data;
+  uint64_t len;
+} go_segment;
+typedef struct go_drawn {
+  uint64_t offset, len;
+  int32_t segment, ply, symmetry, zero;
+} go_drawn;
+/* Arrays of n rows on a canvas of S x S points, P = S * S; a smaller board lies in the top-left corner, the rest is 0.
+ * planes [n][P][20] (features / 64), legal [n][P + 1] 0 or 1, policy and opponent_policy [n][P + 1] (sum 1, or all 0 where
+ * there is none), result and root_value [n] in -1..1, score [n] in points, ownership [n][P] -1, 0 or 1, board [n][P]: 1 on it.
+ * Legal are empty points that no ko bans, what the policy names, and the pass. */
+typedef struct go_minibatch {
+  float *planes;
+  uint8_t *legal;
+  float *policy, *opponent_policy, *result, *root_value, *score, *ownership, *board;
+} go_minibatch;
+/* Lays out `count` rows in their order. Everything is checked before it is followed, so that damaged bytes give
+ * GO_ERR_FORMAT at worst; GO_ERR_ARGUMENT for a row outside its segment or game, or a board larger than the canvas. */
+int go_rows_gather(const go_segment *segments, int32_t segment_count, const go_drawn *drawn, int32_t count, int32_t canvas,
+                   const go_minibatch *out);
+
 #endif
