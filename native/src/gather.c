@@ -116,7 +116,8 @@ static float unit(float value) { return value < -1 ? -1 : value > 1 ? 1 : value;
 
 static int lay_out(const go_packed_view *g, int32_t ply, int32_t symmetry, int32_t canvas, size_t at, const go_minibatch *out) {
   const uint8_t *row = go_packed_row(g, ply), *next = ply + 1 < g->rows ? go_packed_row(g, ply + 1) : NULL;
-  const int32_t own = ply % 2 ? go_other(g->first) : g->first, score = own == GO_BLACK ? g->score : -g->score;
+  const int32_t own = ply % 2 ? go_other(g->first) : g->first;
+  const int64_t score = own == GO_BLACK ? g->score : -(int64_t)g->score;
   const size_t pass = (size_t)canvas * (size_t)canvas;
   unpacked u;
   if (!row || (ply + 1 < g->rows && !next)) return GO_ERR_FORMAT;
