@@ -2,7 +2,7 @@
 
 Spec: docs/spec/train-state.md. States are written at steps that the job fixes and at an interruption; whatever ends the
 process, the same job goes on from the newest of its states and ends in the same bytes. `result.json` is written last, so
-a cycle that has one is whole.
+a cycle that has one is whole. Of several processes the first alone reads and writes states, and exports.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,18 +23,18 @@ from trainer.data.draws import Sampler
 from trainer.data.minibatch import collate
 from trainer.data.reader import read_window
 from trainer.data.rows import Window
-from trainer.errors import BadJob, BadTensors, Interrupted, TrainerError
+from trainer.errors import BadJob, BadTensors, Interrupted, ProcessesDiffer, TrainerError
 from trainer.events import Events
 from trainer.export import export
 from trainer.job import Job
+from trainer.learning.group import ALONE, Group
 from trainer.learning.learner import Learner
 from trainer.learning.state import Position, TrainState
 from trainer.learning.tensors import store
+from trainer.metrics import EVERY_STEPS, Metrics
 from trainer.network.loss import PARTS
 
 RESULT: Final = "result.json"
-METRICS: Final = "metrics.jsonl"
-_METRICS_EVERY: Final = 10
 
 
 def state_name(step: int) -> str:
@@ -41,17 +42,21 @@ def state_name(step: int) -> str:
     return f"train_state-{step:010d}.bin"
 
 
-def run(job: Job, events: Events, is_stopping: Callable[[], bool]) -> None:
-    """Runs the cycle, or what is left of it. Raises TrainerError; Interrupted once `is_stopping` and a state is saved."""
+def run(job: Job, events: Events, is_stopping: Callable[[], bool], group: Group = ALONE) -> None:
+    """Runs the cycle, or what is left of it, every process of `group` with the same job.
+
+    Raises TrainerError; Interrupted once `is_stopping` in any process, and a state is saved.
+    """
     pin.pin(job.threads)
     try:
         job.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadJob(f"The folder {job.out} cannot be made: {error.strerror}.") from error
     identity = job.digest()
-    finished = _finished(job.out, identity)
-    if finished is not None:
-        events.done(job.out, finished)
+    finished = _finished(job.out, identity) if group.is_first else None
+    if group.is_any(finished is not None):
+        if finished is not None:
+            events.done(job.out, finished)
         return
     skipped: list[dict[str, str]] = []
 
@@ -60,16 +65,26 @@ def run(job: Job, events: Events, is_stopping: Callable[[], bool]) -> None:
         events.skipped(batch.name, why)
 
     window, used = read_window(job.batches, job.manifest, skip)
-    _Cycle(job, identity, events, window, used, skipped).run(is_stopping)
+    if not group.is_same(identity + used):
+        raise BadJob("The processes of the group have different jobs, or could not all read the same batches.")
+    _Cycle(job, identity, events, window, used, skipped, group).run(is_stopping)
 
 
 class _Cycle:
     """The rows, the learner and the states of one cycle."""
 
     def __init__(
-        self, job: Job, identity: bytes, events: Events, window: Window, used: bytes, skipped: list[dict[str, str]]
+        self,
+        job: Job,
+        identity: bytes,
+        events: Events,
+        window: Window,
+        used: bytes,
+        skipped: list[dict[str, str]],
+        group: Group,
     ) -> None:
         self._job, self._events, self._window, self._used, self._skipped = job, events, window, used, skipped
+        self._group = group
         # What was read decides the result as much as what was asked for: a state of other rows is no state of ours.
         self._identity = hashlib.sha256(identity + used).digest()
         self._public_identity = identity
@@ -78,13 +93,12 @@ class _Cycle:
         self._learner, self._position = self._start()
 
     def run(self, is_stopping: Callable[[], bool]) -> None:
-        job, learner = self._job, self._learner
-        sampler = Sampler(job.seed, self._numbers, self._policy.minibatch)
-        _cut_metrics(job.out / METRICS, self._public_identity, learner.step_number)
+        job, learner, group = self._job, self._learner, self._group
+        sampler = Sampler(job.seed, self._numbers, self._policy.minibatch, (group.rank, group.size))
         self._events.begin(self._position.done, job.steps, self._policy.minibatch)
-        with open(job.out / METRICS, "a", encoding="ascii") as metrics:
+        with self._metrics() as metrics:
             for done in range(self._position.done, job.steps):
-                if is_stopping():
+                if group.is_any(is_stopping()):
                     if done:
                         self._save(done)
                     raise Interrupted(
@@ -95,20 +109,36 @@ class _Cycle:
                 except TrainerError as error:
                     raise type(error)(f"{error} {self._last_good()}") from error
                 losses = dict(zip(PARTS, learner.running.tolist(), strict=True))
-                if (done + 1) % _METRICS_EVERY == 0 or done + 1 == job.steps:
-                    rounded = {name: round(loss, 6) for name, loss in losses.items()}
-                    metrics.write(json.dumps({"step": learner.step_number, **rounded}) + "\n")
-                    metrics.flush()
+                if metrics is not None and ((done + 1) % EVERY_STEPS == 0 or done + 1 == job.steps):
+                    metrics.write(learner.step_number, losses)
                 self._events.progress(done + 1, losses)
                 if (done + 1) % job.state_every_steps == 0 and done + 1 < job.steps:
                     self._record(done + 1)
         self._record(job.steps)
-        self._finish()
+        if group.is_first:
+            self._finish()
+
+    def _metrics(self) -> AbstractContextManager[Metrics | None]:
+        if not self._group.is_first:
+            return nullcontext()
+        return Metrics(self._job.out, self._public_identity, self._learner.step_number, self._events.note)
 
     def _start(self) -> tuple[Learner, Position]:
-        """The newest state of this very cycle, else the parent's, else the seeded network."""
+        """From the newest state of this very cycle, else the parent's, else the seeded network."""
+        job, group = self._job, self._group
+        state = self._newest() if group.is_first else None
+        data = group.of_first(b"" if state is None else state.encode())
+        if not data:
+            return Learner(job.manifest, job.seed, group), Position(self._identity, 0, ())
+        try:
+            state = TrainState.parse(data)
+            return Learner.resume(job.manifest, state, group), state.position
+        except BadTensors as error:
+            raise BadJob(f"The job's parent state cannot be used: {error}") from error
+
+    def _newest(self) -> TrainState | None:
+        """The state to go on from, with its place in this cycle; None: the seeded network."""
         job = self._job
-        fresh = Position(self._identity, 0, ())
         for path in self._state_files():
             try:
                 state, digest = TrainState.load(path)
@@ -119,14 +149,14 @@ class _Cycle:
             position = state.position
             if self._is_recorded(position.done):
                 position = dataclasses.replace(position, states=(*position.states, (state.step, digest)))
-            return Learner.resume(job.manifest, state), position
+            return dataclasses.replace(state, position=position)
         if job.parent_state is None:
-            return Learner(job.manifest, job.seed), fresh
+            return None
         try:
             state, _ = TrainState.load(job.parent_state)
             if state.step != job.parent_step:
                 raise BadTensors(f"The parent state is of step {state.step}, not {job.parent_step}.")
-            return Learner.resume(job.manifest, state), fresh
+            return dataclasses.replace(state, position=Position(self._identity, 0, ()))
         except (BadTensors, OSError) as error:
             raise BadJob(f"The job's parent state cannot be used: {error}") from error
 
@@ -141,8 +171,15 @@ class _Cycle:
         return done == self._job.steps or (done > 0 and done % self._job.state_every_steps == 0)
 
     def _save(self, done: int) -> bytes:
+        """Writes the state, which has to be the same in every process; gives its digest."""
         self._position = dataclasses.replace(self._position, done=done)
-        return self._learner.state(self._position).store(self._job.out / state_name(self._learner.step_number))
+        data = self._learner.state(self._position).encode()
+        digest = hashlib.sha256(data).digest()
+        if not self._group.is_same(digest):
+            raise ProcessesDiffer(f"The processes computed different weights by step {done}. {self._last_good()}")
+        if self._group.is_first:
+            store(self._job.out / state_name(self._learner.step_number), data)
+        return digest
 
     def _record(self, done: int) -> None:
         """Saves a state that the result lists; nothing to do when it was resumed from."""
@@ -205,20 +242,3 @@ def _finished(out: Path, identity: bytes) -> dict[str, Any] | None:
 
 def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _cut_metrics(path: Path, identity: bytes, step: int) -> None:
-    """Drops the lines after `step`, a half-written one, and all of another job; the first line names the job."""
-    kept = [json.dumps({"job": identity.hex()}) + "\n"]
-    try:
-        first, *lines = path.read_text(encoding="ascii").splitlines(keepends=True)
-    except (OSError, ValueError):
-        first, lines = "", []
-    for line in lines if first == kept[0] else []:
-        try:
-            if json.loads(line)["step"] > step or not line.endswith("\n"):
-                break
-        except (ValueError, KeyError, TypeError):
-            break
-        kept.append(line)
-    store(path, "".join(kept).encode())

@@ -39,6 +39,18 @@ class LossSpike(TrainerError):
     exit_status = 1
 
 
+class ProcessesDiffer(TrainerError):
+    """The processes of a group computed different weights; the last good state stands."""
+
+    exit_status = 1
+
+
+class PeerLost(TrainerError):
+    """Another process of the group died or does not answer; the same job goes on from its last state."""
+
+    exit_status = 3
+
+
 class Interrupted(TrainerError):
     """A signal asked to stop; the state is saved and the same job goes on from it."""
 

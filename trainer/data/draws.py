@@ -32,15 +32,19 @@ def is_held_out(header_digest: bytes, game: int, held_out_ppm: int) -> bool:
 class Sampler:
     """Which rows minibatch `step` of a cycle holds, and under which symmetries."""
 
-    def __init__(self, seed: bytes, numbers: npt.NDArray[np.int64], minibatch: int) -> None:
-        """Draws from `numbers` (at least one)."""
-        if not len(numbers):
-            raise ValueError("nothing to draw from")
+    def __init__(
+        self, seed: bytes, numbers: npt.NDArray[np.int64], minibatch: int, part: tuple[int, int] = (0, 1)
+    ) -> None:
+        """Draws from `numbers` (at least one); of each minibatch only part k of n equal ones."""
+        if not len(numbers) or minibatch % part[1]:
+            raise ValueError("nothing to draw from, or no equal parts")
         self._seed, self._numbers, self._minibatch = seed, numbers, minibatch
+        rows = minibatch // part[1]
+        self._part = slice(part[0] * rows, (part[0] + 1) * rows)
         self._order: tuple[int, npt.NDArray[np.int64]] = (-1, numbers)
 
     def minibatch(self, step: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Row numbers and symmetries (0..7) of minibatch `step`, counted from 0 within the cycle."""
+        """Row numbers and symmetries (0..7) of this part of minibatch `step`, counted from 0 within the cycle."""
         n, wanted = len(self._numbers), self._minibatch
         at, parts = step * wanted, []
         while wanted:
@@ -49,7 +53,7 @@ class Sampler:
             parts.append(part)
             at, wanted = at + len(part), wanted - len(part)
         symmetries = random_words(self._seed, "symmetry", step, self._minibatch) % np.uint64(SYMMETRIES)
-        return np.concatenate(parts), symmetries.astype(np.int64)
+        return np.concatenate(parts)[self._part], symmetries.astype(np.int64)[self._part]
 
     def _epoch(self, epoch: int) -> npt.NDArray[np.int64]:
         if self._order[0] != epoch:

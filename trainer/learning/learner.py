@@ -17,10 +17,11 @@ from native.netfile import Architecture
 from protocol.manifest import Manifest
 from trainer.data.minibatch import Minibatch
 from trainer.errors import BadTensors, LossNotFinite, LossSpike
+from trainer.learning.group import ALONE, Group
 from trainer.learning.optimiser import Optimiser
 from trainer.learning.state import Position, TrainState
 from trainer.learning.tensors import Array
-from trainer.network.loss import PARTS, LossWeights, losses
+from trainer.network.loss import PARTS, LossWeights, Totals, losses
 from trainer.network.model import GoNet
 
 _RUNNING = 0.98
@@ -32,20 +33,21 @@ _SPIKE_AFTER = 50
 class Learner:
     """Trains the network of a manifest; `step_number` counts the steps of the run."""
 
-    def __init__(self, manifest: Manifest, seed: bytes) -> None:
-        """The float network that the seed draws, before its first step."""
+    def __init__(self, manifest: Manifest, seed: bytes, group: Group = ALONE) -> None:
+        """The float network that the seed draws, before its first step; each process of `group` has the same."""
         spec = manifest.network
         self.shape = Architecture(spec.blocks, spec.channels)
         self.net = GoNet.seeded(self.shape, seed_of(seed, "weights"))
+        self.group = self.net.group = group
         self.weights = LossWeights.of(manifest.training)
         self.optimiser = Optimiser(self.net, manifest.training)
         self.step_number = 0
         self.running = np.zeros(len(PARTS))
 
     @classmethod
-    def resume(cls, manifest: Manifest, state: TrainState) -> Self:
+    def resume(cls, manifest: Manifest, state: TrainState, group: Group = ALONE) -> Self:
         """The learner that `state` saved; raises BadTensors when it is of another network."""
-        learner = cls(manifest, bytes(32))
+        learner = cls(manifest, bytes(32), group)
         if state.shape != learner.shape:
             raise BadTensors(f"The train state is of {state.shape.encode()}, the manifest's {learner.shape.encode()}.")
         if state.running.shape != learner.running.shape:
@@ -68,10 +70,14 @@ class Learner:
         return TrainState(self.shape, self.step_number, position, self.running.copy(), *named)
 
     def step(self, batch: Minibatch, done: int) -> None:
-        """One step, `done` being those before it in the cycle; raises LossNotFinite or LossSpike without taking it."""
+        """One step on this process' part of a minibatch, `done` being the steps before it in the cycle.
+
+        Every process of the group takes it, or none: raises LossNotFinite or LossSpike without taking it.
+        """
         self.net.train()
-        found = losses(self.net(batch.planes, batch.whole), batch, self.weights)
-        values = found.detach().double().numpy()
+        totals = Totals.of(batch, self.group)
+        found = losses(self.net(batch.planes, batch.whole), batch, self.weights, totals)
+        values = self.group.total(found.detach().double()).numpy()
         if not np.isfinite(values).all():
             raise LossNotFinite(f"The loss of step {self.step_number + 1} is not a number.")
         if done >= _SPIKE_AFTER and values[0] > _SPIKE_TIMES * self.running[0] + _SPIKE_MORE:
@@ -79,6 +85,7 @@ class Learner:
                 f"The loss of step {self.step_number + 1} is {values[0]:.3f} after a mean of {self.running[0]:.3f}."
             )
         found[0].backward()  # type: ignore[no-untyped-call]
+        self.group.add_up(self.optimiser.gradients())
         self.optimiser.step(self.step_number)
         self.step_number += 1
         self.running = values if done == 0 else _RUNNING * self.running + (1 - _RUNNING) * values

@@ -37,10 +37,16 @@ class Optimiser:
         """The learning rate of a step of the run, counted from 0: a linear warm-up, then constant."""
         return self._rate * min(1.0, (step + 1) / (self._warmup + 1))
 
+    def gradients(self) -> list[Tensor]:
+        """What `backward` left, a tensor each weight; the tensors themselves."""
+        for weight in self.weights:
+            weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
+        return [weight.grad for weight in self.weights if weight.grad is not None]
+
     @torch.no_grad()
     def step(self, step: int) -> float:
         """Applies the gradients that `backward` left and clears them; gives their norm. LossNotFinite changes nothing."""
-        gradients = [weight.grad if weight.grad is not None else torch.zeros_like(weight) for weight in self.weights]
+        gradients = self.gradients()
         norm = float(torch.stack(torch._foreach_norm(gradients)).norm())
         if not math.isfinite(norm):
             raise LossNotFinite(f"The gradient of step {step} is not a number.")

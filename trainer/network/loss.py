@@ -1,7 +1,7 @@
 """The losses of a minibatch, as docs/spec/train-state.md ("Losses") defines them, weighted by the manifest.
 
-All are means over the rows that carry the target. The moves that the rules forbid are left out of the policy, as the
-search leaves them out.
+All are means over the rows that carry the target, in all processes of a group. The moves that the rules forbid are left
+out of the policy, as the search leaves them out.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from protocol.manifest import TrainingPolicy
 from trainer.data.minibatch import Minibatch
+from trainer.learning.group import ALONE, Group
 from trainer.network.model import Heads
 
 PARTS = ("loss", "policy_loss", "opponent_policy_loss", "value_loss", "score_loss", "ownership_loss")
@@ -46,25 +47,51 @@ class LossWeights:
         )
 
 
-def losses(heads: Heads, batch: Minibatch, weights: LossWeights) -> Tensor:
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What the parts are means over, in the whole minibatch: rows, rows with either policy target, points of boards."""
+
+    rows: Tensor
+    policy: Tensor
+    opponent_policy: Tensor
+    points: Tensor
+
+    @classmethod
+    def of(cls, batch: Minibatch, group: Group = ALONE) -> Totals:
+        """Those of the minibatch of which every process of `group` has a part."""
+        mine = (
+            torch.tensor(float(len(batch.result)), device=batch.result.device),
+            *(target.sum(1).gt(0).sum().float() for target in (batch.policy, batch.opponent_policy)),
+            batch.board.sum(),
+        )
+        rows, policy, opponent_policy, points = group.total(torch.stack(mine)).unbind()
+        return cls(rows, policy.clamp_min(1), opponent_policy.clamp_min(1), points)
+
+
+def losses(heads: Heads, batch: Minibatch, weights: LossWeights, totals: Totals | None = None) -> Tensor:
     """f32 [6] in the order of PARTS: the weighted sum, then each part unweighted. Policies as excess over the target's
-    own entropy (a Kullback-Leibler divergence), so that 0 is perfect."""
-    policy = _divergence(heads.policy.masked_fill(~batch.legal, -1e9), batch.policy)
+    own entropy (a Kullback-Leibler divergence), so that 0 is perfect.
+
+    With the `totals` of a minibatch of which `batch` is a part: this part's share, and the shares add up to its losses.
+    """
+    totals = Totals.of(batch) if totals is None else totals
+    policy = _divergence(heads.policy.masked_fill(~batch.legal, -1e9), batch.policy, totals.policy)
     on_board = torch.cat((batch.board > 0, torch.ones_like(batch.legal[:, :1])), 1)
-    opponent = _divergence(heads.opponent_policy.masked_fill(~on_board, -1e9), batch.opponent_policy)
+    opponent = _divergence(
+        heads.opponent_policy.masked_fill(~on_board, -1e9), batch.opponent_policy, totals.opponent_policy
+    )
     target = (1 - weights.root_share) * batch.result + weights.root_share * batch.root_value
-    value = functional.binary_cross_entropy_with_logits(2 * heads.value, (1 + target) / 2)
+    share = len(batch.result) / totals.rows
+    value = share * functional.binary_cross_entropy_with_logits(2 * heads.value, (1 + target) / 2)
     error = batch.score - heads.score_mean
     spread = functional.softplus(heads.score_spread)
-    score = functional.huber_loss(heads.score_mean, batch.score, delta=_HUBER_POINTS) + functional.huber_loss(
-        spread, _DEVIATION_OF_MEAN_ERROR * error.detach().abs(), delta=_HUBER_POINTS
-    )
-    score = score / _HUBER_POINTS**2
+    score = _huber(heads.score_mean, batch.score) + _huber(spread, _DEVIATION_OF_MEAN_ERROR * error.detach().abs())
+    score = share * score / _HUBER_POINTS**2
     owner = (
         functional.binary_cross_entropy_with_logits(
             2 * heads.ownership, (1 + batch.ownership) / 2, weight=batch.board, reduction="sum"
         )
-        / batch.board.sum()
+        / totals.points
     )
     whole = (
         weights.policy * policy
@@ -76,9 +103,12 @@ def losses(heads: Heads, batch: Minibatch, weights: LossWeights) -> Tensor:
     return torch.stack((whole, policy, opponent, value, score, owner))
 
 
-def _divergence(logits: Tensor, target: Tensor) -> Tensor:
-    """Mean Kullback-Leibler divergence of the softmax from the target, over the rows that have a target."""
+def _huber(found: Tensor, wanted: Tensor) -> Tensor:
+    return functional.huber_loss(found, wanted, delta=_HUBER_POINTS)
+
+
+def _divergence(logits: Tensor, target: Tensor, rows: Tensor) -> Tensor:
+    """Kullback-Leibler divergence of the softmax from the target, summed and divided by the rows that have a target."""
     log = functional.log_softmax(logits, 1)
     own = torch.where(target > 0, target * target.clamp_min(1e-30).log(), torch.zeros_like(target))
-    rows = target.sum(1).gt(0).sum().clamp_min(1)
     return (own - target * log).sum() / rows

@@ -16,8 +16,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from native.netfile import PLANES, Architecture
+from trainer.learning.group import ALONE, Group
+from trainer.network.shared_norm import EPSILON as EPSILON
+from trainer.network.shared_norm import shared_norm
 
-EPSILON = 1e-5
 SCORE_SCALE = 16.0
 LARGEST_BOARD = 361
 
@@ -42,16 +44,18 @@ class Heads:
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """Where the boards lie: mask [N, 1, S, S] (None: everywhere) and points on each board [N]."""
+    """Where the boards lie: mask [N, 1, S, S] (None: everywhere) and points on each board [N]; `group`: who else has
+    rows of the minibatch."""
 
     mask: Tensor | None
     points: Tensor
+    group: Group
 
     @classmethod
-    def of(cls, planes: Tensor, whole: bool) -> Canvas:
+    def of(cls, planes: Tensor, whole: bool, group: Group = ALONE) -> Canvas:
         """The canvas of input planes; `whole`: every board fills it."""
         board = planes[:, :1]
-        return cls(None if whole else board, board.sum((1, 2, 3)))
+        return cls(None if whole else board, board.sum((1, 2, 3)), group)
 
     def cut(self, x: Tensor) -> Tensor:
         """x with everything off the boards set to 0."""
@@ -72,6 +76,8 @@ class Norm(nn.Module):
     def forward(self, x: Tensor, canvas: Canvas) -> Tensor:
         if not self.training:
             return functional.batch_norm(x, self.mean, self.variance, self.gamma, self.beta, False, 0.0, EPSILON)
+        if canvas.group.size > 1 and self.collect is None:
+            return shared_norm(x, canvas.mask, canvas.points.sum(), self.gamma, self.beta, canvas.group)
         if canvas.mask is None and self.collect is None:
             return functional.batch_norm(x, None, None, self.gamma, self.beta, True, 0.0, EPSILON)
         count = canvas.points.sum()
@@ -149,12 +155,14 @@ class HeadConv(nn.Module):
 
 
 class GoNet(nn.Module):
-    """The network b{blocks}c{channels}; see `Heads` for what it gives."""
+    """The network b{blocks}c{channels}; see `Heads` for what it gives. In training, norms use the moments of the whole
+    minibatch, of which each process of `group` has a part."""
 
     def __init__(self, shape: Architecture) -> None:
         super().__init__()
         c, k, h = shape.channels, shape.head, shape.hidden
         self.shape = shape
+        self.group = ALONE
         self.stem = Conv(PLANES, c, 3)
         self.blocks = nn.ModuleList(Block(c, pooled=shape.is_pooled(i)) for i in range(shape.blocks))
         self.tip = Norm(c, scaled=False)
@@ -183,7 +191,7 @@ class GoNet(nn.Module):
 
     def forward(self, planes: Tensor, whole: bool, watch: Watch = lambda name, tensor: None) -> Heads:
         """`planes` [N, 20, S, S] with binary planes 0 or 1; `watch` is shown each activation by name."""
-        canvas = Canvas.of(planes, whole)
+        canvas = Canvas.of(planes, whole, self.group)
         x = canvas.cut(self.stem(planes))
         watch("stem.added", x)
         for i, block in enumerate(self.blocks):
