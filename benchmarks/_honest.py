@@ -135,7 +135,7 @@ def _fault(games: Games, game: int, replayed: Done, kernel: Kernel) -> str | Non
     """Why a verifier rejects a game, or None."""
     job, block = games.jobs[game], games.blocks[game]
     try:
-        check_game(block, games.series.setup(job.counter), games.series.manifest.selfplay, game)
+        check_game(block, games.series.setup(job.counter), games.series.search, game)
     except Rejected as rejected:
         return str(rejected)
     mismatch = collect((game,), (replayed,)).mismatch

@@ -4,7 +4,7 @@ Spec: `docs/spec/manifest.md`. Signed by the root's threshold, versions logged, 
 (`node.manifest_file`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated
 
@@ -248,6 +248,14 @@ class Manifest(Record):
     def stage(self, step: int) -> Stage:
         """The stage of the curriculum at a training step."""
         return next(stage for stage in reversed(self.stages) if stage.from_step <= step)
+
+    def selfplay_at(self, step: int) -> SearchConfig:
+        """The search of self-play at a training step: `selfplay` with the visits of the stage."""
+        stage, search = self.stage(step), self.selfplay
+        full, fast = stage.visits_full or search.visits_full, stage.visits_fast or search.visits_fast
+        if (full, fast) == (search.visits_full, search.visits_fast):
+            return search
+        return replace(search, visits_full=full, visits_fast=fast)
 
     def openings_for(self, size: int) -> tuple[Opening, ...]:
         """The openings of a board size; a game's opening number indexes them. Without any, opening 0 is empty."""

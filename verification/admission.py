@@ -67,8 +67,8 @@ def check_games(header: BatchHeader, blob: bytes, series: SelfplaySeries) -> Bat
     batch = _open(content, blob, series.manifest.limits)
     if batch.plies != header.plies:
         raise Rejected("ply count", f"The header says {header.plies} plies, the batch has {batch.plies}.")
-    _check_each(batch, series.setup, series.manifest.selfplay)
-    visits = total_visits(batch, series.manifest.selfplay)
+    _check_each(batch, series.setup, series.search)
+    visits = total_visits(batch, series.search)
     if visits != header.visits:
         raise Rejected("visit count", f"The header says {header.visits} visits, the batch has {visits}.")
     return batch

@@ -7,7 +7,6 @@ there, and follows from a passed gate is the log state's doing; here the files a
 from hashlib import sha256
 
 from native.errors import EngineError
-from native.netfile import Architecture
 from native.network import Network
 from protocol.release import FirstRelease
 from verification.auditing import AuditFault, Folder
@@ -34,9 +33,8 @@ def audit_release(folder: Folder, state: LogState, release: ReleaseInfo) -> str:
         architecture = Network.load(file or b"").architecture
     except EngineError as error:
         raise AuditFault(f"The network of release {release.name} cannot be loaded: {error}") from error
-    spec = state.release_manifest(release).network
-    if architecture != Architecture(spec.blocks, spec.channels):
-        raise AuditFault(f"The network of release {release.name} is not of the manifest's architecture.")
+    if architecture.encode() != release.shape:
+        raise AuditFault(f"The network of release {release.name} is {architecture.encode()}, not {release.shape}.")
     folder.blob(release.weights_blob, f"the weights of release {release.name}")
     return f"Release {release.number}, {release.name}, logged at entry {release.index}; its files are as signed."
 

@@ -1,13 +1,14 @@
 """Training cycles in the log: a window's commitment, then the record of the training that used it.
 
 Spec: `docs/spec/training.md`. Invariants: a cycle begins when its window is due and the cycle before it is gated; the
-window is recomputed from the log; train states chain, refused candidates' too.
+window is recomputed from the log; train states chain, refused candidates' too, except to a network that is grown.
 """
 
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 
+from native.errors import EngineError
 from native.netfile import Architecture, file_bytes
 from protocol.entries import Entry
 from protocol.types import ZERO
@@ -64,6 +65,11 @@ class Cycles:
     def is_ready(self) -> bool:
         """Whether the cycle before is trained and gated, so that the next one waits for rows alone."""
         return len(self.windows) == self.gated
+
+    @property
+    def shape(self) -> str:
+        """The architecture that training goes on with: of the last train record, else of the manifest."""
+        return self.trainings[-1].record.shape if self.trainings else self._roles.manifest.network.shape
 
     @property
     def released_rows(self) -> int:
@@ -128,13 +134,9 @@ class Cycles:
         if record.base != self._releases.newest.id:
             raise LogFault("The train record's base is not the newest release.")
         before = self.trainings[-1].record if self.trainings else None
-        if record.parent_state != (ZERO if before is None else before.state):
-            raise LogFault("The train record does not go on from the last train state.")
+        self._check_shape(record, before)
         if record.seed != self.seed(window):
             raise LogFault("The train record's seed is not what the window's beacon gives.")
-        spec = self._roles.manifest.network
-        if record.network_len != file_bytes(Architecture(spec.blocks, spec.channels)):
-            raise LogFault("The train record's network is not as long as one of the manifest's architecture.")
         if before is not None and (record.steps < before.steps or record.samples < before.samples):
             raise LogFault("The train record's steps and samples must go on from the last ones.")
         steps = [point.step for point in record.states]
@@ -142,6 +144,23 @@ class Cycles:
             raise LogFault("The train record's states must be in the order of their steps.")
         training = TrainingInfo(index, entry.envelope.digest, record)
         return lambda: self.trainings.append(training)
+
+    def _check_shape(self, record: TrainRecord, before: TrainRecord | None) -> None:
+        """The record goes on from the last train state with its shape, or is of a network grown to another; LogFault."""
+        is_grown = before is not None and record.parent_state == ZERO != before.state
+        if not is_grown and record.parent_state != (ZERO if before is None else before.state):
+            raise LogFault("The train record does not go on from the last train state.")
+        shape = self.shape
+        if is_grown and record.shape == shape:
+            raise LogFault(f"The train record begins anew with {shape}, which the last network had already.")
+        if not is_grown and record.shape != shape:
+            raise LogFault(f"The train record's network is {record.shape}; the train state is of {shape}.")
+        try:
+            length = file_bytes(Architecture.parse(record.shape))
+        except EngineError as error:
+            raise LogFault(f"The train record's shape is none of a network: {error}") from error
+        if record.network_len != length:
+            raise LogFault(f"The train record's network is not as long as one of {record.shape}.")
 
     @property
     def _last_total(self) -> int | None:

@@ -13,7 +13,8 @@ from functools import lru_cache
 from math import log, sqrt
 from typing import Final
 
-from protocol.manifest import GatePolicy
+from protocol.manifest import GatePolicy, TrainingPolicy
+from protocol.window import RoundingReport
 from verification.faults import LogFault
 
 Counts = tuple[int, int, int, int, int]
@@ -45,6 +46,19 @@ class GateDecision:
     counts: Counts
     llr_micro: int
     passed: bool | None
+
+
+REFUSED: Final = GateDecision(0, NO_PAIRS, 0, False)
+"""The decision on a candidate that no pair is played for."""
+
+
+def is_refused_by_rounding(found: RoundingReport, policy: TrainingPolicy) -> bool:
+    """Whether a candidate lost more by rounding than the manifest allows: its gate refuses it without a game."""
+    return (
+        found.policy_divergence_micro > policy.most_policy_divergence_micro
+        or found.value_error_micro > policy.most_value_error_micro
+        or found.same_move_ppm < policy.least_same_move_ppm
+    )
 
 
 def check_policy(policy: GatePolicy) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from protocol.gate import GateAssignment, GateRecord, GateResult
 from protocol.manifest import Manifest
 from protocol.window import TrainRecord
-from verification.gate import Gate, GateDecision
+from verification.gate import REFUSED, Gate, GateDecision, is_recount, is_refused_by_rounding
 from verification.releases import ReleaseInfo
 from verification.subjects import GateSubject
 
@@ -60,8 +60,13 @@ class GateState:
 
     @property
     def decision(self) -> GateDecision:
-        """What the counted prefix of pairs says so far."""
-        return self.gate.decision
+        """What rounding and the counted prefix of pairs say so far."""
+        return REFUSED if self.is_refused_unplayed else self.gate.decision
+
+    @property
+    def is_refused_unplayed(self) -> bool:
+        """Whether rounding cost the candidate too much for any game."""
+        return is_refused_by_rounding(self.train.rounding, self.manifest.training)
 
     @property
     def assigned_pairs(self) -> int:
@@ -81,4 +86,10 @@ class GateState:
     def is_forced(self) -> bool:
         """Whether the manifest releases this candidate whatever its pairs say ("release anyway each N steps")."""
         every = self.manifest.gate.release_every_steps
-        return 0 < every <= self.train.steps - self.base.steps
+        return not self.is_refused_unplayed and 0 < every <= self.train.steps - self.base.steps
+
+    def is_decision(self, logged: GateDecision) -> bool:
+        """Whether a logged decision is what rounding and the counted pairs give."""
+        if self.is_refused_unplayed:
+            return logged == REFUSED
+        return is_recount(logged, self.scores, self.manifest.gate)

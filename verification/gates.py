@@ -13,7 +13,7 @@ from verification.beacons import Beacons
 from verification.convictions import Convictions
 from verification.cycles import Cycles
 from verification.faults import LogFault, NotYet
-from verification.gate import Gate, GateDecision, cap_pairs, is_recount
+from verification.gate import Gate, GateDecision, cap_pairs
 from verification.gate_state import GateResultInfo, GateState, Slot
 from verification.registry import Registry
 from verification.releases import Releases
@@ -246,11 +246,7 @@ class Gates:
         counts = tuple(record.counts)
         claims = (record.passed, False) if record.passed and gate.is_forced() else (record.passed,)
         if not any(
-            is_recount(
-                GateDecision(record.pairs, counts, record.llr_micro, claim),  # type: ignore[arg-type]
-                gate.scores,
-                gate.manifest.gate,
-            )
+            gate.is_decision(GateDecision(record.pairs, counts, record.llr_micro, claim))  # type: ignore[arg-type]
             for claim in claims
         ):
             if gate.decision.passed is None:

@@ -33,6 +33,7 @@ class ReleaseInfo:
     network: bytes
     network_blob: bytes
     network_len: int
+    shape: str
     weights_blob: bytes
     manifest: bytes
     steps: int
@@ -100,7 +101,24 @@ class Releases:
         record = FirstRelease(self._roles.run, digest, 0, network)
         length = 0 if file is None else len(file)
         self._add(
-            ReleaseInfo(record.digest(), 0, FIRST_NAME, b"", network, b"", length, b"", digest, 0, 0, 0, index, 0, 0)
+            ReleaseInfo(
+                record.digest(),
+                0,
+                FIRST_NAME,
+                b"",
+                network,
+                b"",
+                length,
+                manifest.network.shape,
+                b"",
+                digest,
+                0,
+                0,
+                0,
+                index,
+                0,
+                0,
+            )
         )
 
     def propose(
@@ -151,6 +169,7 @@ class Releases:
             network=record.network,
             network_blob=record.network_blob,
             network_len=record.network_len,
+            shape=record.shape,
             weights_blob=record.weights_blob,
             manifest=record.manifest,
             steps=record.steps,

@@ -1,7 +1,7 @@
 """From seeds to games: size, komi, opening and rules of every self-play and gate game, as jobs for the engine.
 
 Spec: `docs/spec/seeds.md`, `docs/spec/gate.md`. Pure: nobody chooses anything about a game; what a seed gives is drawn with
-the weights of the manifest's stage at the release's training step.
+the weights of the manifest's stage at the release's training step, and self-play searches with that stage's visits.
 """
 
 from dataclasses import dataclass
@@ -114,6 +114,11 @@ class SelfplaySeries:
     peer: bytes
     join_nonce: bytes
 
+    @property
+    def search(self) -> SearchConfig:
+        """The search of the games: with the visits of the stage."""
+        return self.manifest.selfplay_at(self.steps)
+
     def setup(self, counter: int) -> GameSetup:
         """The setup of a game."""
         config = config_digest(self.manifest.selfplay)
@@ -122,7 +127,8 @@ class SelfplaySeries:
 
     def job(self, counter: int, player: Player) -> Job:
         """The game as the engine plays or replays it; the job's id is the counter."""
-        return _job(self.manifest.selfplay, counter, self.setup(counter), player, player)
+        digest = config_digest(self.manifest.selfplay)
+        return _job(self.search, digest, counter, self.setup(counter), player, player)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,19 +149,20 @@ class GateSeries:
     def jobs(self, pair: int, candidate: Player, base: Player) -> tuple[Job, Job]:
         """Game 2j with the candidate as black, game 2j + 1 with it as white; the jobs' ids are these numbers."""
         setup, config = self.setup(pair), self.manifest.gate_search
+        digest = config_digest(config)
         return (
-            _job(config, 2 * pair, setup, candidate, base),
-            _job(config, 2 * pair + 1, setup, base, candidate),
+            _job(config, digest, 2 * pair, setup, candidate, base),
+            _job(config, digest, 2 * pair + 1, setup, base, candidate),
         )
 
 
-def _job(config: SearchConfig, counter: int, setup: GameSetup, black: Player, white: Player) -> Job:
+def _job(config: SearchConfig, digest: bytes, counter: int, setup: GameSetup, black: Player, white: Player) -> Job:
     return Job(
         id=counter,
         counter=counter,
         rules=setup.rules,
         config=engine_config(config),
-        config_digest=config_digest(config),
+        config_digest=digest,
         game_seed=setup.seed,
         black=black,
         white=white,
@@ -202,10 +209,10 @@ def check_playable(manifest: Manifest) -> None:
             f"The manifest has input features {manifest.network.features}; this build knows {FEATURES_VERSION} only."
         )
     try:
-        engine_config(manifest.selfplay)
         engine_config(manifest.gate_search)
         Architecture(manifest.network.blocks, manifest.network.channels)
         for stage in manifest.stages:
+            engine_config(manifest.selfplay_at(stage.from_step))
             for board in stage.boards:
                 _check_openings(manifest, board.size)
                 for komi in board.komi:

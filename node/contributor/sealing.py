@@ -13,6 +13,7 @@ from protocol.envelope import Envelope
 from protocol.header import BatchHeader
 from verification.admission import total_visits
 from verification.releases import ReleaseInfo
+from verification.setup import config_digest
 
 
 def seal_batch(
@@ -35,19 +36,19 @@ def seal_batch(
     blob = compress(raw)
     registration = state.registry.find(secret.public)
     assert registration is not None
-    config = state.release_manifest(release).selfplay
+    manifest = state.release_manifest(release)
     return BatchHeader(
         run=state.run,
         manifest=release.manifest,
-        config=config.digest(),
-        semantics=config.semantics,
+        config=config_digest(manifest.selfplay),
+        semantics=manifest.selfplay.semantics,
         release=release.id,
         peer=secret.public,
         registration=registration.index,
         first_counter=first_counter,
         games=len(blocks),
         plies=batch.plies,
-        visits=total_visits(batch, config),
+        visits=total_visits(batch, manifest.selfplay_at(release.steps)),
         batch_root=batch_root(batch),
         blob_digest=member.blob_store.put(blob),
         blob_len=len(blob),

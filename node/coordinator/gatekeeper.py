@@ -29,6 +29,13 @@ class Gatekeeper:
             await self._member.change_within(LOOK_EVERY_S)
         self._log.append(record.seal(self._secret))
         self._member.wake()
+        if state.gates.all[-1].is_refused_unplayed:
+            self._member.events(
+                "refused-candidate",
+                "The candidate lost more by rounding than the run allows; no game is played.",
+                passed=False,
+            )
+            return
         score = sum(k * count for k, count in enumerate(record.counts)) / max(1, 4 * record.pairs)
         self._member.events(
             "gated" if record.passed else "refused-candidate",

@@ -215,7 +215,7 @@ class RingerPlayer:
         """Whether a game passes every check but a replay, which differs at `ply`."""
         setup = games.series.setup(block.header.counter)
         try:
-            check_game(block, setup, games.series.manifest.selfplay, number)
+            check_game(block, setup, games.series.search, number)
         except Rejected:
             return False
         done = await self._engine.replay(games.jobs[number], block.raw)

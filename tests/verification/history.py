@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import pytest
 
+from native.netfile import Architecture, file_bytes
 from protocol.admission import ACCEPTED, LOST, REJECTED, Admission, Decision
 from protocol.ed25519 import SecretKey
 from protocol.epoch import EpochReveal, ShareSet
@@ -64,8 +65,9 @@ def policy_of(rng: Random) -> Manifest:
         alarm_identities=rng.choice((0, 2)),
         ringer_batches=20,
     )
-    window = replace(manifest.window, first_rows=40, new_rows=60, floor_rows=80)
-    return replace(manifest, admission=policy, window=window)
+    window = replace(manifest.window, first_rows=40, new_rows=20, floor_rows=80)
+    gate = replace(manifest.gate, kind=rng.choice(("win-rate", "always")))
+    return replace(manifest, admission=policy, window=window, gate=gate)
 
 
 class History:
@@ -435,29 +437,32 @@ class History:
     def training(self, window: int, cycle: int, seed: bytes) -> TrainRecord:
         before = self.state.trainings[-1].record if self.state.trainings else None
         network = digest_of(f"network {cycle}")
+        shape, is_grown = self.state.cycles.shape, before is not None and self.rng.random() < 0.5
+        if is_grown:
+            shape = self.rng.choice(("b1c16", "b2c16", "b1c32"))  # the same again is refused
         end = digest_of(f"state {cycle}")
         return TrainRecord(
             run=self.world.run,
             cycle=cycle,
             window=window,
             base=self.state.release.id,
-            parent_state=ZERO if before is None else before.state,
+            parent_state=ZERO if before is None or is_grown else before.state,
             state=end,
             steps=100 * cycle,
             samples=6400 * cycle,
             seed=seed,
             network=network,
             network_blob=network,
-            network_len=len(next(iter(self.world.networks.values()))),
+            network_len=file_bytes(Architecture.parse(shape)),
             weights_blob=network,
             torch="2.13.0",
             threads=1,
             capability="test",
             states=(StatePoint(100 * cycle, end),),
-            shape=self.world.manifest.network.shape,
+            shape=shape,
             processes=1,
             device="cpu",
-            rounding=RoundingReport(1024, 12_000, 9_000, 930_000),
+            rounding=RoundingReport(1024, 12_000, 9_000, self.rng.choice((930_000, 930_000, 400_000))),
             losses=LossReport(6400, 2_100_000, 2_400_000, 650_000, 900_000, 400_000),
             held_out=LossReport(0, 0, 0, 0, 0, 0),
             batches=1,

@@ -4,9 +4,12 @@ No game is played: headers have made-up roots, and proofs the form alone, which 
 may be honest or not; then everybody who is left is honest, and the run has to come to rest with nothing left to decide.
 """
 
+from itertools import pairwise
+
 import pytest
 
 from protocol.admission import Admission
+from protocol.types import ZERO
 from tests.verification.history import History
 from tests.verification.test_state import snapshot
 from verification.identities import Tally
@@ -65,6 +68,23 @@ def require_sound(state: LogState) -> None:
             assert found is not None
             assert found.is_open
     assert policy.probation_batches > 0
+    require_sound_cycles(state)
+
+
+def require_sound_cycles(state: LogState) -> None:
+    """Train states chain but to grown networks; what rounding spoiled has no pairs, and is no release."""
+    records = [training.record for training in state.trainings]
+    for before, record in pairwise(records):
+        is_grown = record.parent_state == ZERO
+        assert is_grown == (record.shape != before.shape)
+        assert is_grown or record.parent_state == before.state
+    trained = {release.train_record: release.shape for release in state.releases.all[1:]}
+    for gate in state.gates.all:
+        assert trained.get(gate.index, gate.train.shape) == gate.train.shape
+        if gate.is_refused_unplayed:
+            assert gate.slots == []
+            assert gate.index not in trained
+            assert gate.record is None or (gate.record.passed, gate.record.pairs) == (False, 0)
 
 
 def require_due(history: History) -> None:

@@ -7,12 +7,13 @@ import pytest
 from protocol.game_block import GameBlock
 from protocol.gate import GateAssignment, GatePair, GateRecord, GateResult
 from protocol.manifest import Manifest
+from protocol.types import ZERO
 from protocol.verdict import ACCEPT, Verdict
-from protocol.window import TrainRecord, WindowCommitment
+from protocol.window import RoundingReport, TrainRecord, WindowCommitment
 from tests.verification import edits
 from tests.verification.manifests import digest_of, small_manifest
 from tests.verification.test_state import refused
-from tests.verification.world import World
+from tests.verification.world import WELL_ROUNDED, World
 from verification.faults import LogFault, Rejected
 from verification.gate_state import GateResultInfo, GateState
 from verification.replay import Replayed
@@ -24,15 +25,15 @@ def gated(**changes: object) -> Manifest:
     return replace(manifest, gate=replace(manifest.gate, **changes))  # type: ignore[arg-type]
 
 
-def candidate(manifest: Manifest | None = None) -> World:
-    """A run with an open gate and nothing given out."""
+def candidate(manifest: Manifest | None = None, rounding: RoundingReport = WELL_ROUNDED) -> World:
+    """A run with an open gate and nothing given out, whose candidate lost so much by rounding."""
     world = World(manifest)
     world.register("ada")
     world.register("bob")
     while world.state.due_window() is None:
         for peer in world.peers.values():
             world.batch(peer)
-    world.train()
+    world.train(rounding=rounding)
     return world
 
 
@@ -127,7 +128,7 @@ def test_unanswered_pairs_are_given_anew_and_late_results_change_nothing() -> No
 
 
 def test_pairs_whose_verdict_shows_no_traces_are_given_anew() -> None:
-    world = candidate()
+    world = candidate(gated(replay_ppm=10**6))
     info = answer(world, assign(world, "ada"), "ada", [WON, WON])
     verdict = Verdict(
         run=world.run,
@@ -375,7 +376,13 @@ def test_train_records_that_do_not_fit() -> None:
     assert "another cycle" in refused(world, replace(good, cycle=1), world.coordinator)
     assert "another cycle" in refused(world, replace(good, window=3), world.coordinator)
     assert "base" in refused(world, replace(good, base=made.base), world.coordinator)
-    assert "last train state" in refused(world, replace(good, parent_state=bytes(32)), world.coordinator)
+    assert "last train state" in refused(world, replace(good, parent_state=digest_of("x")), world.coordinator)
+    assert "begins anew with b1c16" in refused(world, replace(good, parent_state=ZERO), world.coordinator)
+    assert "is b2c16; the train state is of b1c16" in refused(world, replace(good, shape="b2c16"), world.coordinator)
+    grown = replace(good, parent_state=ZERO, shape="b2c16")
+    assert "not as long as one of b2c16" in refused(world, grown, world.coordinator)
+    for shape in ("b1c17", "b99c16", "b1c240"):
+        assert "none of a network" in refused(world, replace(grown, shape=shape), world.coordinator)
     assert "seed" in refused(world, replace(good, seed=digest_of("x")), world.coordinator)
     assert "go on from" in refused(world, replace(good, steps=1), world.coordinator)
     for length in (good.network_len - 1, 2**32 - 1):
@@ -383,3 +390,48 @@ def test_train_records_that_do_not_fit() -> None:
     states = made.states * 2
     assert "order of their steps" in refused(world, replace(good, states=states), world.coordinator)
     world.log(good, world.coordinator)
+
+
+def test_a_grown_network_is_gated_and_gone_on_from() -> None:
+    world = candidate(gated(kind="always"))
+    assert world.state.cycles.shape == "b1c16"
+    world.gate()
+    for grown, shape in (("b2c16", "b2c16"), (None, "b2c16"), ("b1c32", "b1c32")):
+        while world.state.due_window() is None:
+            world.batch(world.peers["ada"])
+        before = world.state.trainings[-1].record
+        world.train(grown)
+        record = world.state.trainings[-1].record
+        assert (record.shape, world.state.cycles.shape) == (shape, shape)
+        assert record.parent_state == (before.state if grown is None else ZERO)
+        assert world.gate()
+        assert world.state.release.shape == shape
+        assert f"-{shape}-s{record.samples}-d" in world.state.release.name
+
+
+@pytest.mark.parametrize("kind", ["always", "win-rate"])
+@pytest.mark.parametrize(
+    ("worse", "better"),
+    [
+        (RoundingReport(9, 50_001, 0, 10**6), RoundingReport(9, 50_000, 0, 10**6)),
+        (RoundingReport(9, 0, 50_001, 10**6), RoundingReport(9, 0, 50_000, 10**6)),
+        (RoundingReport(9, 0, 0, 599_999), RoundingReport(9, 0, 0, 600_000)),
+    ],
+)
+def test_what_rounding_spoils_is_refused_without_a_game(
+    kind: str, worse: RoundingReport, better: RoundingReport
+) -> None:
+    manifest = gated(kind=kind, release_every_steps=1)
+    world = candidate(manifest, worse)
+    gate = gate_of(world)
+    assert world.state.next_gate_assignment(world.coordinator.public) is None
+    first = GateAssignment(world.run, gate.index, gate.base.id, world.coordinator.public, 0, 1)
+    assert "decided" in refused(world, first, world.coordinator)
+    record = GateRecord(world.run, gate.index, gate.base.id, 0, (0, 0, 0, 0, 0), 0, False, 0)
+    assert world.state.due_gate_record() == record
+    for wrong in (replace(record, passed=True), replace(record, pairs=1, counts=(1, 0, 0, 0, 0))):
+        assert "not what" in refused(world, wrong, world.coordinator)
+    world.log(record, world.coordinator)
+    assert world.state.due_release("0.1.0") is None
+    assert world.state.gates.refused_since_base() == 1
+    assert not gate_of(candidate(manifest, better)).is_refused_unplayed

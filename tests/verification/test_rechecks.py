@@ -435,11 +435,8 @@ def test_a_lone_wrong_ply_is_forgiven_once_everything_held_is_replayed() -> None
 
 
 def test_pardons_are_earned_by_replayed_plies() -> None:
-    world = pardoning(1)
-    first = accepted(world)
-    plies = first.header.plies
-    world = pardoning(plies)
-    accepted(world)
+    worlds = ((plies, pardoning(plies)) for plies in range(90, 0, -10))
+    world = next(world for plies, world in worlds if accepted(world).header.plies >= plies)
     batch = flipped(world)
     world.log(pardon(world, batch), world.coordinator)
     world.share_set()

@@ -8,6 +8,7 @@ one whose first two games are long.
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 
+from native.netfile import Architecture
 from native.network import Kernel, Network
 from native.pool import Job, Pool
 from native.search import Player
@@ -52,6 +53,7 @@ from verification.subjects import BatchSubject
 from verification.witness import witness_name
 
 Edit = Callable[[list[bytes]], list[bytes]]
+WELL_ROUNDED = RoundingReport(1024, 12_000, 9_000, 930_000)
 
 
 class World:
@@ -221,7 +223,7 @@ class World:
             first_counter=self.state.next_counter(peer.public, release.id),
             games=len(batch.games),
             plies=batch.plies,
-            visits=total_visits(batch, self.state.release_manifest(release).selfplay),
+            visits=total_visits(batch, self.state.release_manifest(release).selfplay_at(release.steps)),
             batch_root=batch_root(batch),
             blob_digest=self.put(blob),
             blob_len=len(blob),
@@ -349,8 +351,11 @@ class World:
         self.admit()
         return batch
 
-    def train(self) -> int:
-        """Commits the window that is due and logs a train record with a drawn network; gives its index."""
+    def train(self, grow: str | None = None, rounding: RoundingReport = WELL_ROUNDED) -> int:
+        """Commits the window that is due and logs a train record with a drawn network; gives its index.
+
+        `grow`: another shape, which begins anew.
+        """
         due = self.state.due_window()
         assert due is not None, f"{self.state.cycles.rows_missing()} rows are missing"
         index = self.log(due.record, self.coordinator)
@@ -359,8 +364,8 @@ class World:
         seed = self.state.cycles.seed(self.state.windows[-1])
         assert seed is not None
         before = self.state.trainings[-1].record if self.state.trainings else None
-        spec = self.manifest.network
-        network = Network.first(digest_of(f"{self.word} network {cycle}"), spec.blocks, spec.channels)
+        shape = Architecture.parse(grow or self.state.cycles.shape)
+        network = Network.first(digest_of(f"{self.word} network {cycle}"), shape.blocks, shape.channels)
         self.networks[sha256(network).digest()] = network
         state = digest_of(f"{self.word} state {cycle}")
         steps = 100 * cycle
@@ -369,7 +374,7 @@ class World:
             cycle=cycle,
             window=index,
             base=self.state.release.id,
-            parent_state=ZERO if before is None else before.state,
+            parent_state=ZERO if before is None or grow else before.state,
             state=state,
             steps=steps,
             samples=64 * steps,
@@ -382,10 +387,10 @@ class World:
             threads=1,
             capability="test",
             states=(StatePoint(steps, state),),
-            shape=spec.shape,
+            shape=shape.encode(),
             processes=1,
             device="cpu",
-            rounding=RoundingReport(1024, 12_000, 9_000, 930_000),
+            rounding=rounding,
             losses=LossReport(6400, 2_100_000, 2_400_000, 650_000, 900_000, 400_000),
             held_out=LossReport(0, 0, 0, 0, 0, 0),
             batches=1,

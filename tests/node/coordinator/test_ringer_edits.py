@@ -38,7 +38,7 @@ def test_an_edit_makes_one_ply_wrong(played: tuple[World, SelfplaySeries, Job, G
         raw = edit(block, ply, Random(seed))
         assert raw is not None
         edited = GameBlock.parse(raw)
-        check_game(edited, series.setup(0), series.manifest.selfplay, 0)
+        check_game(edited, series.setup(0), series.search, 0)
         assert edited.moves == block.moves
         assert wrong_plies(job, edited) == [ply]
 
@@ -67,7 +67,7 @@ def test_another_move_makes_one_ply_wrong_and_all_that_follows_is_searched(
         assert edited.moves[:ply] == block.moves[:ply]
         assert edited.moves[ply] != block.moves[ply]
         assert edited.visits(ply) == block.visits(ply)
-        check_game(edited, series.setup(0), series.manifest.selfplay, 0)
+        check_game(edited, series.setup(0), series.search, 0)
         assert wrong_plies(job, edited) == [ply]
         made += 1
     assert made > 3
