@@ -23,6 +23,7 @@ from node.disk.home import Home
 from node.disk.keyring import load_or_create_key
 from node.founding.founding import found_run
 from node.founding.invites import make_invite
+from node.founding.layers import NO_CHOICES, Choices
 from node.lifetime import SUPERVISOR_VARIABLE
 
 LOOPBACK = "/ip4/127.0.0.1/tcp/0"
@@ -69,6 +70,7 @@ class LocalOptions:
     at_least_minutes: float
     kernel: str | None
     verifier_kernel: str | None
+    choices: Choices = NO_CHOICES
 
 
 class LocalNetwork:
@@ -97,7 +99,7 @@ class LocalNetwork:
         verifier = Home(directory / "verifier")
         key = load_or_create_key(verifier.key("verifier"))
         if not home.ticket.exists():
-            found_run(home.directory, self.options.source, [key.public], "/ip4/127.0.0.1/tcp/0")
+            found_run(home.directory, self.options.source, [key.public], LOOPBACK, self.options.choices)
         ticket = str(home.ticket)
         kernel = ["--kernel", self.options.kernel] if self.options.kernel else []
         verifying = ["--kernel", self.options.verifier_kernel] if self.options.verifier_kernel else []

@@ -5,12 +5,14 @@ Deterministic networks repeat games, so gating needs many openings; `docs/spec/m
 
 import hashlib
 from collections.abc import Iterator
+from functools import cache
 
 from protocol.manifest import Opening
 
 MOST = 256
 
 
+@cache
 def two_move_openings(size: int) -> tuple[Opening, ...]:
     """Black and white first moves on distinct points, edges left out, up to symmetry; for gate games only.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from node.cli.choices import choice_options, parse_choices
 from node.cli.main import INTERRUPTED, NO
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def no_nan(context: click.Context, parameter: click.Parameter, value: float | No
 
 @click.command()
 @click.option("--run", "source", type=click.Path(path_type=Path, dir_okay=False), help="The run's TOML file.")
+@choice_options
 @click.option(
     "--dir", "directory", type=click.Path(path_type=Path, file_okay=False), default=Path("local"), show_default=True
 )
@@ -51,6 +53,8 @@ def no_nan(context: click.Context, parameter: click.Parameter, value: float | No
 @click.option("--json", "as_json", is_flag=True, help="One JSON object at the end, progress on standard error.")
 def local(
     source: Path | None,
+    presets: tuple[str, ...],
+    settings: tuple[str, ...],
     directory: Path,
     contributors: int,
     releases: int,
@@ -69,7 +73,15 @@ def local(
     for name in (kernel, verifier_kernel):
         parse_kernel(name)
     options = LocalOptions(
-        directory, source, contributors, releases, minutes, at_least_minutes, kernel, verifier_kernel or kernel
+        directory,
+        source,
+        contributors,
+        releases,
+        minutes,
+        at_least_minutes,
+        kernel,
+        verifier_kernel or kernel,
+        parse_choices(presets, settings),
     )
     screen = Screen(sys.stderr.isatty())
     network = LocalNetwork(options, screen.say)

@@ -1,13 +1,15 @@
-"""`gonode run init`: the keys, the signed manifest and the ticket of a new run."""
+"""`gonode run init`: the keys, the signed manifest and the ticket of a new run; `run show`: what a manifest is made of."""
 
 from pathlib import Path
 
 import click
 
+from node.cli.choices import choice_options, parse_choices
+
 
 @click.group()
 def run() -> None:
-    """Make a run."""
+    """Make a run, or show what one would be."""
 
 
 @run.command()
@@ -22,13 +24,34 @@ def run() -> None:
     show_default=True,
     help="Where others reach the coordinator; the ticket names it. Port 0: a free one, now and for good.",
 )
-def init(directory: Path, source: Path | None, verifiers: tuple[str, ...], address: str) -> None:
+@choice_options
+def init(
+    directory: Path,
+    source: Path | None,
+    verifiers: tuple[str, ...],
+    address: str,
+    presets: tuple[str, ...],
+    settings: tuple[str, ...],
+) -> None:
     """Make keys, root and manifest in DIRECTORY and print the run's ticket."""
     from node.founding.founding import describe, found_run
 
-    run = found_run(directory, source, [parse_key_request(text) for text in verifiers], address)
+    keys = [parse_key_request(text) for text in verifiers]
+    run = found_run(directory, source, keys, address, parse_choices(presets, settings))
     click.echo(describe(run), err=True)
     click.echo(run.ticket.encode())
+
+
+@run.command()
+@click.argument("source", metavar="[FILE]", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@choice_options
+def show(source: Path | None, presets: tuple[str, ...], settings: tuple[str, ...]) -> None:
+    """Print the complete TOML of a run's FILE with presets and settings on top."""
+    from node.founding.manifest_file import load_run
+    from node.founding.toml_text import encode_toml
+
+    table, _ = load_run(source, parse_choices(presets, settings))
+    click.echo(encode_toml(table), nl=False)
 
 
 def parse_key_request(text: str) -> bytes:

@@ -11,6 +11,7 @@ from pathlib import Path
 from node.disk.files import write_file
 from node.disk.home import Home
 from node.disk.keyring import KeyringError, load_or_create_key
+from node.founding.layers import NO_CHOICES, Choices
 from node.founding.listening import check_address, settle_port
 from node.founding.manifest_file import load_manifest
 from protocol.ed25519 import check_key
@@ -41,12 +42,15 @@ class FoundedRun:
     ticket: Ticket
 
 
-def found_run(directory: Path, source: Path | None, verifiers: Sequence[bytes], address: str) -> FoundedRun:
-    """Makes a run in `directory`, whose root names these verifiers; a run that is there already is never replaced."""
+def found_run(
+    directory: Path, source: Path | None, verifiers: Sequence[bytes], address: str, choices: Choices = NO_CHOICES
+) -> FoundedRun:
+    """Makes the run of a file and choices in `directory`, whose root names these verifiers; a run that is there already is
+    never replaced."""
     home = Home(directory)
     if home.ticket.exists():
         raise FoundingError(f"{directory}: a run is there already.")
-    manifest = load_manifest(source)
+    manifest = load_manifest(source, choices)
     _check_gate(manifest.gate)
     check_address(address)
     for key in verifiers:

@@ -2,8 +2,9 @@
 
 People write plain numbers (`cpuct = 1.1`, `replay = 0.25`, `komi = 8.5`); the signed manifest holds fixed-point integers
 whose scale is in the field's name (`cpuct_micro`, `replay_ppm`, `komi_half`). A file says only what differs from
-`default_run.toml`; what is listed may leave out fields that have a default. Anything unknown, missing or unfit ends in one
-ManifestFileError sentence that names the key; so does a run whose games the engine cannot play.
+`default_run.toml` and from the presets that it lies on (`layers`); what is listed may leave out fields that have a default.
+Anything unknown, missing or unfit ends in one ManifestFileError sentence that names the key; so does a run whose games the
+engine cannot play.
 """
 
 import math
@@ -13,6 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from node.founding.layers import NO_CHOICES, Choices, LayerError, Table, lay_file
 from protocol.errors import ProtocolError
 from protocol.manifest import Manifest, Opening
 from protocol.openings import two_move_openings
@@ -22,10 +24,8 @@ from verification.faults import LogFault
 from verification.gate import check_policy
 from verification.setup import check_playable
 
-MAX_BYTES = 1 << 20
 SCALES = {"_micro": 10**6, "_ppm": 10**6, "_milli": 1000, "_half": 2}
 
-Table = dict[str, Any]
 R = TypeVar("R", bound=Record)
 
 
@@ -33,13 +33,27 @@ class ManifestFileError(ValueError):
     """One sentence about what is wrong in a run's file."""
 
 
-def load_manifest(path: Path | None) -> Manifest:
-    """Version 1 of a run's manifest from its file, or the default run's when `path` is None."""
-    table = tomllib.loads(resources.files("node.founding").joinpath("default_run.toml").read_text(encoding="utf-8"))
+def load_manifest(path: Path | None, choices: Choices = NO_CHOICES) -> Manifest:
+    """Version 1 of a run's manifest from its file, or the default run's when `path` is None, with `choices` on top."""
+    return load_run(path, choices)[1]
+
+
+def load_run(path: Path | None, choices: Choices = NO_CHOICES) -> tuple[Table, Manifest]:
+    """The complete table of a run, as people write it, and the manifest that it gives; raises ManifestFileError."""
+    table = default_table()
     try:
-        return parse_manifest(table if path is None else _overlay(table, _read(path), ""))
+        table = choices.lay_over(table if path is None else lay_file(table, path))
+    except LayerError as error:
+        raise ManifestFileError(str(error)) from None
+    try:
+        return table, parse_manifest(table)
     except (ManifestFileError, ProtocolError, LogFault) as error:
-        raise ManifestFileError(f"{path or 'default run'}: {error}") from None
+        raise ManifestFileError(f"{choices.describe(str(path or 'default run'))}: {error}") from None
+
+
+def default_table() -> Table:
+    """The default run as a table."""
+    return tomllib.loads(resources.files("node.founding").joinpath("default_run.toml").read_text(encoding="utf-8"))
 
 
 def parse_manifest(table: Table) -> Manifest:
@@ -56,22 +70,6 @@ def parse_manifest(table: Table) -> Manifest:
     return manifest
 
 
-def _read(path: Path) -> Table:
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise ManifestFileError(f"cannot be read ({error.strerror}).") from None
-    if len(data) > MAX_BYTES:
-        raise ManifestFileError(f"a run's file has at most {MAX_BYTES} bytes.")
-    try:
-        return tomllib.loads(data.decode("utf-8"))
-    except RecursionError:
-        raise ManifestFileError("its values are nested too deeply.") from None
-    except ValueError as error:  # not UTF-8, not TOML, or a number that cannot be read
-        raise ManifestFileError(f"not a TOML file ({error}).") from None
-
-
 def _openings(table: Any, sizes: list[int]) -> tuple[Opening, ...]:
     kind = table.get("kind") if isinstance(table, dict) and table.keys() == {"kind"} else None
     if kind == "empty":
@@ -81,18 +79,30 @@ def _openings(table: Any, sizes: list[int]) -> tuple[Opening, ...]:
     raise ManifestFileError('openings.kind must be "empty" or "two-moves".')
 
 
-def _overlay(base: Table, own: Table, where: str) -> Table:
-    merged = dict(base)
-    for key, value in own.items():
-        if key not in base:
-            raise ManifestFileError(f"{where}{key} is not a key of a run's file.")
-        if isinstance(base[key], dict):
-            if not isinstance(value, dict):
-                raise ManifestFileError(f"{where}{key} must be a table.")
-            merged[key] = _overlay(base[key], value, f"{where}{key}.")
-        else:
-            merged[key] = value
-    return merged
+def parse_part(cls: type[R], table: Table, where: str) -> R:
+    """The record of one table of a run, such as `training`; raises ManifestFileError."""
+    return _record(cls, table, f"{where}.")
+
+
+def table_of(record: Record) -> Table:
+    """A record as people write it: the table that gives it again. Not for openings, which people name by their kind."""
+    table: Table = {}
+    for field in fields(record):  # type: ignore[arg-type]
+        suffix = _suffix(field.name)
+        table[field.name.removesuffix(suffix)] = _written(getattr(record, field.name), SCALES.get(suffix))
+    return table
+
+
+def _written(value: Any, scale: int | None) -> Any:
+    if scale is not None:
+        return value // scale if value % scale == 0 else value / scale
+    if isinstance(value, tuple):
+        return [_written(item, None) for item in value]
+    return table_of(value) if isinstance(value, Record) else value
+
+
+def _suffix(name: str) -> str:
+    return next((suffix for suffix in SCALES if name.endswith(suffix)), "")
 
 
 def _record(cls: type[R], table: Any, where: str) -> R:
@@ -102,7 +112,7 @@ def _record(cls: type[R], table: Any, where: str) -> R:
     values: Table = {}
     known: set[str] = set()
     for field in fields(cls):  # type: ignore[arg-type]
-        suffix = next((item for item in SCALES if field.name.endswith(item)), "")
+        suffix = _suffix(field.name)
         key = field.name.removesuffix(suffix)
         known.add(key)
         if key not in table and field.default is not MISSING:

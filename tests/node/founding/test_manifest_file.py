@@ -6,7 +6,8 @@ import pytest
 
 from node.disk.home import Home
 from node.founding.founding import found_run, load_founding
-from node.founding.manifest_file import MAX_BYTES, ManifestFileError, load_manifest
+from node.founding.layers import MAX_BYTES
+from node.founding.manifest_file import ManifestFileError, load_manifest
 from protocol.manifest import Manifest
 from protocol.types import ZERO
 from verification.state import LogState
