@@ -27,28 +27,33 @@ SILENT_S = 1800
 
 
 class TrainingFailed(Exception):
-    """One sentence about why a cycle cannot be trained."""
+    """One sentence about why a cycle cannot be trained, and the exit status of a command that has nothing else to do:
+    the trainer's own, or 3 where its process ends again and again."""
+
+    def __init__(self, sentence: str, exit_status: int) -> None:
+        super().__init__(sentence)
+        self.exit_status = exit_status
 
 
-async def train(job: Path, report: Report) -> None:
+async def train(job: Path, report: Report, stop_within_s: float = STOP_WITHIN_S) -> None:
     """Runs a cycle to its end; `report` gets each line of progress.
 
     A trainer that dies is started again, up to five times in a row without progress. On cancellation it is told to save
-    its state and given time to do so. Raises TrainingFailed.
+    its state and given `stop_within_s` to do so. Raises TrainingFailed.
     """
     deaths = 0
     while True:
-        status, moved, why = await _run_once(job, report)
+        status, moved, why = await _run_once(job, report, stop_within_s)
         if status == 0:
             return
         if status in (1, 2):
-            raise TrainingFailed(why or "The trainer refused its job.")
+            raise TrainingFailed(why or "The trainer refused its job.", status)
         deaths = 1 if moved else deaths + 1
         if deaths >= GIVE_UP_AFTER:
-            raise TrainingFailed(f"The trainer ended {deaths} times without progress (status {status}): {why}")
+            raise TrainingFailed(f"The trainer ended {deaths} times without progress (status {status}): {why}", 3)
 
 
-async def _run_once(job: Path, report: Report) -> tuple[int, bool, str]:
+async def _run_once(job: Path, report: Report, stop_within_s: float) -> tuple[int, bool, str]:
     command = [sys.executable, "-m", "trainer", "cycle", str(job)]
     moved = False
     process = await trio.lowlevel.open_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -81,7 +86,7 @@ async def _run_once(job: Path, report: Report) -> tuple[int, bool, str]:
         if process.returncode is None:
             with trio.CancelScope(shield=True):
                 process.send_signal(signal.SIGINT)
-                with trio.move_on_after(STOP_WITHIN_S):
+                with trio.move_on_after(stop_within_s):
                     await process.wait()
                 if process.returncode is None:
                     process.kill()
