@@ -176,7 +176,9 @@ def _line(state: dict[str, Any], plies_per_s: float, seconds: float) -> str:
     training = state.get("training") or {}
     doing = state.get("doing", "starting")
     if doing == "training" and training.get("steps"):
-        doing = f"training {100 * training['step'] // training['steps']} %, loss {training.get('loss', 0):.2f}"
+        from node.coordinator.training_progress import training_words
+
+        doing = f"training {training_words(training)}"
     elif doing == "gating" and state.get("gate") is not None:
         doing = f"gating, {state['gate']} pairs counted"
     return (
