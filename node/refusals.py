@@ -22,7 +22,10 @@ from node.founding.invites import InviteError
 from node.founding.listening import ListenError
 from node.founding.manifest_file import ManifestFileError
 from node.local import LocalError
+from node.matches.match_record import RecordError
 from node.matches.opponent import OpponentError
+from node.matches.rating_table import RatingError
+from node.matches.setups import OpeningError
 from node.networks import NetworkFault
 from node.peering.addresses import AnnounceError
 from node.peering.transport import CannotListen, TransportError
@@ -52,9 +55,12 @@ REFUSALS: tuple[type[BaseException], ...] = (
     NetworkFault,
     NetworkMissing,
     OSError,
+    OpeningError,
     OpponentError,
     ProofFileError,
     ProtocolError,
+    RatingError,
+    RecordError,
     RegistrationRefused,
     ReplacementRefused,
     ReplayError,

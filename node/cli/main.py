@@ -27,6 +27,7 @@ COMMANDS = {
     "bench": "node.cli.bench",
     "audit": "node.cli.audit",
     "match": "node.cli.match",
+    "ratings": "node.cli.ratings",
     "proof": "node.cli.proof",
     "invite": "node.cli.keys",
     "root": "node.cli.keys",

@@ -3,6 +3,10 @@
 import json
 import sys
 import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +18,11 @@ MOST_KOMI = 1000
 LINE_EVERY_S = 10.0
 
 if TYPE_CHECKING:
-    from native.rules import Rules
-    from node.matches.match import MatchResult
+    from native.network import Kernel
+    from native.search import SearchConfig
+    from node.matches.match_result import MatchResult
     from node.matches.opponent import Gallery, Opponent
+    from node.matches.setups import Setups
 
 
 def _half_points(context: click.Context, parameter: click.Parameter, komi: float | None) -> float | None:
@@ -54,7 +60,27 @@ def _bounds(context: click.Context, parameter: click.Parameter, text: str | None
     callback=_bounds,
     help="Stop when the sequential test between these normalised Elo decides.",
 )
+@click.option(
+    "--openings",
+    metavar="run|empty|FILE",
+    default="run",
+    show_default=True,
+    help="The run's own, none, or those of a folder of SGF files, an SGF file or lines of moves.",
+)
 @click.option("--sgf", type=click.Path(path_type=Path, file_okay=False), help="Folder for the games.")
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File that gets each finished pair; the same command goes on where it ended.",
+)
+@click.option(
+    "--deadline",
+    type=click.FloatRange(0.1, 86400),
+    default=120,
+    show_default=True,
+    metavar="S",
+    help="Seconds that an engine has for each GTP command.",
+)
 @click.option("--threads", type=click.IntRange(1, 256), default=1, show_default=True, help="Games at once.")
 @click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine.")
 @click.option(
@@ -74,61 +100,95 @@ def match(
     size: int | None,
     komi: float | None,
     sprt: tuple[int, int] | None,
+    openings: str,
     sgf: Path | None,
+    record: Path | None,
+    deadline: float,
     threads: int,
     kernel: str | None,
     directory: Path,
     as_json: bool,
 ) -> int:
-    """Play A against B: each a release (name, number, `latest`, `first`), a network file, or `random`."""
-    from dataclasses import replace
-
+    """Play A against B: each a release (name, number, `latest`, `first`), a network file, `random`, or a program that
+    speaks GTP: gtp:'COMMAND', or gtp:NAME='COMMAND'."""
+    from node.cli.match_table import match_table
     from node.cli.roles import parse_kernel
     from node.disk.home import Home
     from node.matches.match import MatchSettings, play_match
+    from node.matches.match_record import open_record
     from node.matches.opponent import Gallery, is_same_network
-    from verification.setup import engine_config, game_rules, gate_setup
+    from node.matches.setups import make_setups
 
     if games % 2:
         raise click.BadParameter("an even number is needed, so that colours are swapped.", param_hint="--games")
     gallery = Gallery(Home(directory))
-    manifest = gallery.manifest
-    config = engine_config(manifest.gate_search)
-    if visits is not None:
-        config = replace(config, visits_full=visits, visits_fast=visits)
-
-    def setup(seed: bytes) -> tuple["Rules", tuple[int, ...]]:
-        drawn = gate_setup(manifest, gallery.state.release.steps, seed)
-        if size is None and komi is None:
-            return drawn.rules, drawn.opening_moves
-        komi_half = drawn.rules.komi_half if komi is None else int(2 * komi)
-        rules = game_rules(manifest.rules, size or drawn.rules.rows, komi_half)
-        return rules, drawn.opening_moves if rules.rows == drawn.rules.rows else ()
-
-    settings = MatchSettings(games, setup, sprt, sgf, threads)
-    players = [_opponent(name, gallery, config, parse_kernel(kernel)) for name in (a, b)]
-    if is_same_network(*players):
-        click.echo(
-            f"{players[0].name} and {players[1].name} are the same network: this match compares it with itself.",
-            err=True,
-        )
-    progress = Progress(sys.stderr.isatty())
-    result = play_match(players[0], players[1], settings, (lambda each: None) if as_json else progress.show)
-    progress.end()
-    click.echo(json.dumps(result.to_json()) if as_json else _table(result))
+    config = _search(gallery, visits)
+    komi_half = None if komi is None else int(2 * komi)
+    setups = make_setups(gallery.manifest, gallery.state.release.steps, size, komi_half, openings)
+    with ExitStack() as stack:
+        players = []
+        for name in (a, b):
+            players.append(_opponent(name, gallery, config, parse_kernel(kernel), deadline))
+            stack.callback(players[-1].close)
+        _verify_engines(players, setups)
+        if is_same_network(*players):
+            click.echo(
+                f"{players[0].name} and {players[1].name} are the same network: this match compares it with itself.",
+                err=True,
+            )
+        settings = MatchSettings(games, setups, sprt, sgf, threads)
+        if record is not None:
+            facts = {
+                "run": gallery.state.run.hex(),
+                "players": [{"name": player.name, "identity": player.identity} for player in players],
+                "visits": config.visits_full,
+                "search": sha256(repr(config).encode()).hexdigest()[:16],
+                "size": size,
+                "komi": komi,
+                "openings": openings,
+                "setups": setups.digest(),
+                "sprt": None if sprt is None else list(sprt),
+            }
+            settings = replace(settings, record=stack.enter_context(open_record(record, facts)))
+        progress = Progress(sys.stderr.isatty())
+        result = play_match(players[0], players[1], settings, (lambda each: None) if as_json else progress.show)
+        progress.end()
+    click.echo(json.dumps(result.to_json()) if as_json else match_table(result))
     return NO if result.verdict == "failed" else 0
 
 
-def _opponent(name: str, gallery: "Gallery", config: object, kernel: object) -> "Opponent":
+def _search(gallery: "Gallery", visits: int | None) -> "SearchConfig":
+    """How releases search: as in the run's gates, with so many visits."""
+    from verification.setup import engine_config
+
+    config = engine_config(gallery.manifest.gate_search)
+    return config if visits is None else replace(config, visits_full=visits, visits_fast=visits)
+
+
+def _opponent(name: str, gallery: "Gallery", config: "SearchConfig", kernel: "Kernel", deadline_s: float) -> "Opponent":
+    from node.matches.gtp_player import PREFIX, GtpOpponent
     from node.matches.opponent import NetworkOpponent, RandomOpponent, load_network_file
 
     if name == "random":
         return RandomOpponent()
+    if name.startswith(PREFIX):
+        return GtpOpponent(name.removeprefix(PREFIX), deadline_s)
     path = Path(name)
     if path.is_file():
-        return NetworkOpponent(path.name, load_network_file(path), config, kernel)  # type: ignore[arg-type]
+        return NetworkOpponent(path.name, load_network_file(path), config, kernel)
     known, network = gallery.network(name)
-    return NetworkOpponent(known, network, config, kernel)  # type: ignore[arg-type]
+    return NetworkOpponent(known, network, config, kernel)
+
+
+def _verify_engines(players: Sequence["Opponent"], setups: "Setups") -> None:
+    """Raises OpponentError for an engine that does not take up the first game."""
+    from node.matches.gtp_player import GtpOpponent
+    from node.matches.match import pair_seed
+
+    rules, _ = setups(0, pair_seed(0))
+    for player in players:
+        if isinstance(player, GtpOpponent):
+            player.verify_plays(rules)
 
 
 class Progress:
@@ -141,7 +201,8 @@ class Progress:
 
     def show(self, result: "MatchResult") -> None:
         """Says how it stands, if it is time to."""
-        line = f"{result.games} games: +{result.wins} ={result.draws} -{result.losses}"
+        score = result.total
+        line = f"{score.games} games: +{score.wins} ={score.draws} -{score.losses}"
         if self._is_terminal:
             click.echo(f"\r{line}", nl=False, err=True)
             self._is_open = True
@@ -153,15 +214,3 @@ class Progress:
         """Leaves the renewed line as it stands."""
         if self._is_open:
             click.echo(err=True)
-
-
-def _table(result: "MatchResult") -> str:
-    found = result.to_json()
-    lines = [
-        f"{result.names[0]} against {result.names[1]}: {result.games} games",
-        f"  wins {result.wins}, draws {result.draws}, losses {result.losses}, score {100 * result.score:.1f} %",
-        f"  Elo {round(found['elo']):+d} +- {found['elo_error']:.0f} (95 %)",
-    ]
-    if result.verdict is not None:
-        lines.append(f"  sequential test: {result.verdict} (llr {result.llr:.2f})")
-    return "\n".join(lines)

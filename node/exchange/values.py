@@ -15,6 +15,7 @@ COLUMNS: Final = "ABCDEFGHJKLMNOPQRST"
 
 _FOX_KOMI_HALF: Final = {275: 11, 325: 13, 375: 15, 550: 11, 650: 13, 750: 15}
 _REAL = re.compile(r"[+-]?(?:[0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})")
+_VERTEX = re.compile(f"([{COLUMNS}])([0-9]{{1,2}})")
 _SIZE = re.compile(r"([0-9]{1,3})(?:\s*:\s*([0-9]{1,3}))?")
 _SCORE = re.compile(r"([BW])\+(?:([0-9]{1,4}(?:\.[0-9]{1,2})?)|R(?:esign)?|T(?:ime)?|F(?:orfeit)?|)", re.IGNORECASE)
 _WHOLE_RESULTS: Final = {"draw": "0", "jigo": "0", "0": "0", "void": "Void", "?": "?"}
@@ -106,6 +107,19 @@ def write_point(point: int, rows: int, cols: int) -> str:
 def vertex(point: int, rows: int, cols: int) -> str:
     """`C7`, or `pass`: the point as people and GTP name it."""
     return "pass" if point == rows * cols else f"{COLUMNS[point % cols]}{rows - point // cols}"
+
+
+def parse_vertex(text: str, rows: int, cols: int) -> int:
+    """The point, or the pass, that `vertex` names so, in either case of letters."""
+    text = text.strip().upper()
+    if text == "PASS":
+        return rows * cols
+    found = _VERTEX.fullmatch(text)
+    if found is not None:
+        col, row = COLUMNS.index(found[1]), rows - int(found[2])
+        if col < cols and 0 <= row < rows:
+            return row * cols + col
+    raise SgfError(f"The move {_shown(text)} is not on a board of {cols} by {rows}.")
 
 
 def _shown(text: str) -> str:

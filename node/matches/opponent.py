@@ -1,12 +1,14 @@
 """Players of a match: a release of a run, a network file, the first network, or uniformly random moves.
 
-A player picks a move for a position; releases search with the match's config as they do in gate games.
+A player sits down at a game and picks a move for each position; releases search with the match's config as they do in gate
+games. Engines of others are in `node.matches.gtp_player`.
 """
 
 import hashlib
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from random import Random
-from typing import Protocol
+from typing import ClassVar, Protocol, Self
 
 from native.errors import EngineError
 from native.game import Game
@@ -28,23 +30,83 @@ class OpponentError(ValueError):
     """One sentence about a player that cannot be had."""
 
 
-class Opponent(Protocol):
-    """Somebody who plays a match."""
+class GameLost(Exception):
+    """The side to move has lost; the message follows the player's name in a sentence. `how` is the result's letter."""
 
-    name: str
+    how: ClassVar[str]
+
+
+class Resigned(GameLost):
+    """It gave up."""
+
+    how = "R"
+
+
+class Forfeit(GameLost):
+    """It cannot go on, or may not."""
+
+    how = "F"
+
+
+class OutOfTime(GameLost):
+    """It did not answer in time."""
+
+    how = "T"
+
+
+class Seat(Protocol):
+    """A player in one game."""
 
     def choose(self, game: Game, seed: bytes) -> int:
-        """The move for the side to move; `seed` is the game's."""
+        """The move for the side to move, legal or not; `seed` is the game's. Raises GameLost."""
         ...
 
 
-class RandomOpponent:
+class Opponent(Protocol):
+    """Somebody who plays a match, games at once if need be.
+
+    `name` is what people read; two players of the same `identity` play the same, as far as they repeat themselves.
+    """
+
+    name: str
+
+    @property
+    def identity(self) -> str:
+        """`random`, `network:` and the digest of its file, or `gtp:` and the command."""
+        ...
+
+    def sit(self) -> AbstractContextManager[Seat]:
+        """Takes part in one game."""
+        ...
+
+    def close(self) -> None:
+        """Plays no more; from any thread, also while games are played."""
+        ...
+
+
+class OwnOpponent:
+    """A player of this process, who keeps nothing between moves and so sits at all games at once."""
+
+    def choose(self, game: Game, seed: bytes) -> int:
+        """See `Seat.choose`."""
+        raise NotImplementedError
+
+    def sit(self) -> AbstractContextManager[Self]:
+        """See `Opponent.sit`."""
+        return nullcontext(self)
+
+    def close(self) -> None:
+        """See `Opponent.close`."""
+
+
+class RandomOpponent(OwnOpponent):
     """Plays uniformly among legal moves that fill no own eye; passes when there is none."""
 
     name = "random"
+    identity = "random"
 
     def choose(self, game: Game, seed: bytes) -> int:
-        """See `Opponent.choose`."""
+        """See `Seat.choose`."""
         ply = game.num_moves
         rng = Random(SEED_DOMAIN + seed + ply.to_bytes(4, "little"))
         legal = game.legal()
@@ -54,7 +116,7 @@ class RandomOpponent:
         return rng.choice(moves) if moves else game.pass_move
 
 
-class NetworkOpponent:
+class NetworkOpponent(OwnOpponent):
     """Searches with a network (None: uniform evaluation)."""
 
     def __init__(self, name: str, network: Network | None, config: SearchConfig, kernel: Kernel) -> None:
@@ -65,12 +127,17 @@ class NetworkOpponent:
         self._digest = hashlib.sha256(repr(config).encode()).digest()
 
     @property
+    def identity(self) -> str:
+        """See `Opponent.identity`."""
+        return network_identity(self.digest)
+
+    @property
     def digest(self) -> bytes | None:
         """The SHA-256 of the network's file; None when there is no network."""
         return None if self._player.network is None else self._player.network.digest
 
     def choose(self, game: Game, seed: bytes) -> int:
-        """See `Opponent.choose`."""
+        """See `Seat.choose`."""
         return search_ply(self._player, self._kernel, self._config, self._digest, seed, game).move
 
 
@@ -111,6 +178,11 @@ class Gallery:
                 return release
         known = ", ".join(release.name for release in releases)
         raise OpponentError(f"{name[:80]!r} is not a release of this run; it has {known}.")
+
+
+def network_identity(digest: bytes | None) -> str:
+    """How a network is known whatever its name: by the SHA-256 of its file; None or empty: uniform evaluation."""
+    return f"network:{digest.hex() if digest else 'uniform'}"
 
 
 def is_same_network(first: Opponent, second: Opponent) -> bool:

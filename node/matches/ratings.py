@@ -1,21 +1,27 @@
-"""Ratings for display: Bradley-Terry over all counted gate games, with error bars; never what a gate decides by.
+"""Ratings for display: Bradley-Terry over counted games, with error bars; never what a gate decides by.
 
-Source: Bradley and Terry (1952); the maximum is found by the minorise-maximise steps of Hunter (2004), errors come from the
-inverse of the information matrix. Release 0 is the anchor at 0. A draw counts as half a win each.
+Source: Bradley and Terry (1952); the maximum is found by Newton's method, errors come from the inverse of the information
+matrix there. Players of fixed rating are the anchors. A draw counts as half a win each.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from node.disk.home import Home
 from node.matches.stored_state import load_state
 from verification.state import LogState
 
-ROUNDS = 2000
-PRIOR_GAMES = 1.0
-Z95 = 1.959964
+PRIOR_GAMES: Final = 1.0
+Z95: Final = 1.959964
+SCALE: Final = 400 / math.log(10)
+"""Elo of one unit of log strength."""
+
+_ROUNDS: Final = 200
+_LONGEST_STEP: Final = 2.0
+_CLOSE: Final = 1e-10
+_LEAST_PIVOT: Final = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,70 +34,94 @@ class Pairing:
     games: float
 
 
-def bradley_terry(players: int, pairings: Sequence[Pairing]) -> list[tuple[float, float]]:
-    """(Elo, half of its 95 % interval) of each player above player 0.
+def bradley_terry(
+    players: int, pairings: Sequence[Pairing], anchors: Mapping[int, float] | None = None
+) -> list[tuple[float, float]]:
+    """(Elo, half of its 95 % interval) of each player, with the anchors at their Elo, without error (default: player 0
+    at 0; never none).
 
-    One drawn game of prior between the two of each pairing keeps ratings finite when somebody won every game.
+    One drawn game of prior between the two of each pairing keeps ratings finite when somebody won every game. Who is not
+    connected to an anchor by games gets (0, inf).
     """
-    games = [[0.0] * players for _ in range(players)]
-    points = [0.0] * players
-    for pairing in pairings:
-        total = pairing.games + PRIOR_GAMES
-        games[pairing.a][pairing.b] += total
-        games[pairing.b][pairing.a] += total
-        points[pairing.a] += pairing.points + PRIOR_GAMES / 2
-        points[pairing.b] += pairing.games - pairing.points + PRIOR_GAMES / 2
-    strength = [1.0] * players
-    for _ in range(ROUNDS):
-        new = [
-            points[i] / total
-            if (total := sum(n / (strength[i] + strength[j]) for j, n in enumerate(games[i]) if n)) > 0
-            else strength[i]
-            for i in range(players)
-        ]
-        moved = max(abs(math.log(a / b)) for a, b in zip(new, strength, strict=True))
-        strength = [each / new[0] for each in new]
-        if moved < 1e-10:
+    fixed = {0: 0.0} if anchors is None else anchors
+    free = sorted(connected(players, pairings, fixed) - set(fixed))
+    row = {player: number for number, player in enumerate(free)}
+    start = sum(fixed.values()) / len(fixed)
+    strength = [fixed.get(player, start) / SCALE for player in range(players)]
+    for _ in range(_ROUNDS):
+        gradient, information = _derivatives(strength, pairings, row)
+        step = _solve(information, [[each] for each in gradient])
+        longest = max((abs(each[0]) for each in step), default=0.0)
+        for player, number in row.items():
+            strength[player] += step[number][0] * min(1.0, _LONGEST_STEP / max(longest, _LONGEST_STEP))
+        if longest < _CLOSE:
             break
-    errors = _errors(strength, games)
-    scale = 400 / math.log(10)
-    return [(scale * math.log(s), Z95 * scale * e) for s, e in zip(strength, errors, strict=True)]
+    _, information = _derivatives(strength, pairings, row)
+    inverse = _solve(information, [[float(i == j) for j in range(len(free))] for i in range(len(free))])
+    errors = {player: math.sqrt(max(0.0, inverse[number][number])) for player, number in row.items()}
+    errors.update(dict.fromkeys(fixed, 0.0))
+    return [
+        (SCALE * strength[each], Z95 * SCALE * errors[each]) if each in errors else (0.0, math.inf)
+        for each in range(players)
+    ]
 
 
-def _errors(strength: Sequence[float], games: Sequence[Sequence[float]]) -> list[float]:
-    """Standard errors of log strength with player 0 fixed: the root of the inverse information's diagonal."""
-    n = len(strength) - 1
-    information = [[0.0] * n for _ in range(n)]
-    for i in range(n + 1):
-        for j in range(n + 1):
-            weight = games[i][j] * strength[i] * strength[j] / (strength[i] + strength[j]) ** 2 if games[i][j] else 0.0
-            if i and weight:
-                information[i - 1][i - 1] += weight
-                if j:
-                    information[i - 1][j - 1] -= weight
-    return [0.0, *(math.sqrt(max(0.0, inverse)) for inverse in _inverse_diagonal(information))]
+def connected(players: int, pairings: Sequence[Pairing], anchors: Iterable[int]) -> set[int]:
+    """The players that a chain of pairings links to an anchor, the anchors included."""
+    beside: list[set[int]] = [set() for _ in range(players)]
+    for pairing in pairings:
+        beside[pairing.a].add(pairing.b)
+        beside[pairing.b].add(pairing.a)
+    reached = set(anchors)
+    waiting = list(reached)
+    while waiting:
+        new = beside[waiting.pop()] - reached
+        reached |= new
+        waiting += new
+    return reached
 
 
-def _inverse_diagonal(matrix: list[list[float]]) -> list[float]:
-    """The diagonal of the inverse of a positive definite matrix, by elimination; inf where it is singular."""
+def _derivatives(
+    strength: Sequence[float], pairings: Sequence[Pairing], row: Mapping[int, int]
+) -> tuple[list[float], list[list[float]]]:
+    """Gradient of the log likelihood by log strength, and the information matrix, of the players in `row`."""
+    gradient = [0.0] * len(row)
+    information = [[0.0] * len(row) for _ in row]
+    for pairing in pairings:
+        games = pairing.games + PRIOR_GAMES
+        ahead = strength[pairing.a] - strength[pairing.b]
+        odds = math.exp(-abs(ahead))
+        expected = (1 if ahead >= 0 else odds) / (1 + odds)
+        surplus = pairing.points + PRIOR_GAMES / 2 - games * expected
+        weight = games * odds / (1 + odds) ** 2
+        a, b = row.get(pairing.a), row.get(pairing.b)
+        for number, sign in ((a, 1), (b, -1)):
+            if number is not None:
+                gradient[number] += sign * surplus
+                information[number][number] += weight
+        if a is not None and b is not None:
+            information[a][b] -= weight
+            information[b][a] -= weight
+    return gradient, information
+
+
+def _solve(matrix: list[list[float]], right: list[list[float]]) -> list[list[float]]:
+    """X with `matrix` X = `right`, for a symmetric positive definite matrix. What is zero is skipped, as most is. A pivot
+    that rounding has eaten up, as between anchors much farther apart than games tell, is the least that it could be."""
     n = len(matrix)
-    work = [[*row, *(1.0 if i == j else 0.0 for j in range(n))] for i, row in enumerate(matrix)]
+    work = [[*row, *other] for row, other in zip(matrix, right, strict=True)]
     for i in range(n):
-        pivot = max(range(i, n), key=lambda row: abs(work[row][i]))
-        if abs(work[pivot][i]) < 1e-12:
-            return [math.inf] * n
-        work[i], work[pivot] = work[pivot], work[i]
-        scale = work[i][i]
+        scale = max(work[i][i], _LEAST_PIVOT * matrix[i][i])
         work[i] = [value / scale for value in work[i]]
         for j in range(n):
-            if j != i and work[j][i]:
-                factor = work[j][i]
-                work[j] = [a - factor * b for a, b in zip(work[j], work[i], strict=True)]
-    return [work[i][n + i] for i in range(n)]
+            factor = work[j][i]
+            if j != i and factor:
+                work[j] = [a - factor * b if b else a for a, b in zip(work[j], work[i], strict=True)]
+    return [row[n:] for row in work]
 
 
 def state_ratings(state: LogState) -> list[dict[str, Any]]:
-    """Name, Elo and error of each release after release 0, from the gates that the log holds."""
+    """Name, Elo and error of each release after release 0, from the gates that the log holds; release 0 has 0."""
     index = {release.id: number for number, release in enumerate(state.releases.all)}
     players = len(index)
     if players < 2:

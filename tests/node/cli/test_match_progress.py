@@ -3,12 +3,13 @@
 import pytest
 
 from node.cli import match
-from node.cli.match import Progress, _table
-from node.matches.match import MatchResult
+from node.cli.match import Progress
+from node.cli.match_table import match_table
+from node.matches.match_result import MatchResult, Score
 
 
 def result(games: int) -> MatchResult:
-    return MatchResult(("a", "b"), games, 0, 0, None, None)
+    return MatchResult(("a", "b"), Score(games, 0, 0))
 
 
 def test_on_a_terminal_one_line_is_renewed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,6 +37,31 @@ def test_nothing_is_left_open_before_the_first_pair(capsys: pytest.CaptureFixtur
 
 
 def test_an_even_score_has_no_sign_that_means_worse() -> None:
-    assert "Elo +0 +-" in _table(MatchResult(("a", "b"), 3, 0, 3, None, None))
-    assert "Elo +0 +-" in _table(MatchResult(("a", "b"), 999, 0, 1000, None, None))
-    assert "Elo -70 +-" in _table(MatchResult(("a", "b"), 4, 0, 6, None, None))
+    assert "+0 +-" in match_table(MatchResult(("a", "b"), Score(3, 0, 3)))
+    assert "+0 +-" in match_table(MatchResult(("a", "b"), Score(999, 0, 1000)))
+    assert "-70 +-" in match_table(MatchResult(("a", "b"), Score(4, 0, 6)))
+
+
+def test_the_table() -> None:
+    result = MatchResult(
+        ("new", "old"),
+        Score(8, 0, 2),
+        Score(5, 1, 4),
+        ((17, Score(8, 0, 2)), (19, Score(4, 1, 5))),
+        18,
+        (("old", 1, "White (old) did not answer genmove within 1 s."),),
+        3.1,
+        "passed",
+    )
+    assert match_table(result).splitlines() == [
+        "new against old",
+        "             games  wins  draws  losses   score   Elo (95 %)",
+        "  all games     20    13      1       6  67.5 %  +127 +- 158",
+        "  as black      10     8      0       2  80.0 %  +241 +- 269",
+        "  as white      10     5      1       4  55.0 %   +35 +- 205",
+        "  komi 8.5: black wins 8 of 10 (80 %, 49 to 94 %)",
+        "  komi 9.5: black wins 4 of 10, 1 drawn (45 %, 20 to 73 %)",
+        "  18 different games of 20",
+        "  old lost 1 game by a fault, at last: White (old) did not answer genmove within 1 s.",
+        "  sequential test: passed (llr 3.10)",
+    ]

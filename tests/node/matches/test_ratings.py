@@ -60,8 +60,26 @@ def test_known_maximum() -> None:
 
 
 def test_who_never_played_has_no_bounds() -> None:
-    rated = bradley_terry(3, [Pairing(1, 0, 50, 100)])
-    assert rated[2][1] == math.inf
+    rated = bradley_terry(5, [Pairing(1, 0, 50, 100), Pairing(3, 4, 80, 100)])
+    assert rated[2] == rated[3] == rated[4] == (0, math.inf)
+    assert rated[1][1] == pytest.approx(1.959964 * SCALE / math.sqrt(101 * 0.25))
+
+
+def test_a_long_chain_of_releases() -> None:
+    """Each won 70 of 100 against the one before: as far apart as two are, however many they are."""
+    rated = bradley_terry(81, [Pairing(number, number - 1, 70, 100) for number in range(1, 81)])
+    step = SCALE * math.log(70.5 / 30.5)
+    assert [elo for elo, _ in rated] == pytest.approx([step * number for number in range(81)], abs=1e-5)
+    assert rated[80][1] == pytest.approx(rated[1][1] * math.sqrt(80), rel=1e-6)
+
+
+def test_anchors_far_away_from_what_the_games_say() -> None:
+    rated = bradley_terry(
+        4, [Pairing(1, 0, 99, 100), Pairing(1, 2, 50, 100), Pairing(3, 1, 99, 100)], {0: -5e3, 3: 5e3}
+    )
+    assert all(math.isfinite(value) for each in rated for value in each)
+    assert rated[0][0] < rated[1][0] < rated[3][0]
+    assert rated[2][0] == pytest.approx(rated[1][0], abs=0.1)
 
 
 def test_releases_are_rated_by_their_gates(tmp_path: Path) -> None:

@@ -1,0 +1,40 @@
+"""What a match gave, as a table of plain text."""
+
+from node.matches.match_result import MatchResult, Score, elo_of, share_interval
+from protocol.words import counted
+
+HEAD = ("", "games", "wins", "draws", "losses", "score", "Elo (95 %)")
+
+
+def match_table(result: MatchResult) -> str:
+    """All games and those of each colour, Black's share by komi, how many games differ, faults, and the test."""
+    rows = [
+        HEAD,
+        _row("all games", result.total),
+        _row("as black", result.black),
+        _row("as white", result.white),
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
+    lines = [f"{result.names[0]} against {result.names[1]}"]
+    for first, *others in rows:
+        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))]
+        lines.append("  " + "  ".join(cells).rstrip())
+    for komi_half, score in result.komi:
+        low, high = share_interval(score.share, score.games)
+        drawn = f", {score.draws} drawn" if score.draws else ""
+        lines.append(
+            f"  komi {komi_half / 2:g}: black wins {score.wins} of {score.games}{drawn} "
+            f"({100 * score.share:.0f} %, {100 * low:.0f} to {100 * high:.0f} %)"
+        )
+    lines.append(f"  {counted(result.different, 'different game')} of {result.total.games}")
+    for name, games, reason in result.forfeits:
+        lines.append(f"  {name} lost {counted(games, 'game')} by a fault, at last: {reason}")
+    if result.llr is not None:
+        lines.append(f"  sequential test: {result.verdict} (llr {result.llr:.2f})")
+    return "\n".join(lines)
+
+
+def _row(name: str, score: Score) -> tuple[str, ...]:
+    elo, error = elo_of(score.wins, score.draws, score.losses)
+    counts = (str(each) for each in (score.games, score.wins, score.draws, score.losses))
+    return (name, *counts, f"{100 * score.share:.1f} %", f"{round(elo):+d} +- {error:.0f}")
