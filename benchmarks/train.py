@@ -14,12 +14,12 @@ import numpy as np
 from benchmarks._games import Subject, play_for
 from benchmarks._run import Summary, show
 from native.network import Kernel
+from native.packed import pack_game
 from native.search import Player
 from node.founding.manifest_file import load_manifest
 from protocol.manifest import Manifest
 from trainer.data.draws import Sampler
 from trainer.data.minibatch import collate
-from trainer.data.reader import read_game
 from trainer.data.rows import Window
 from trainer.learning.learner import Learner
 from trainer.pin import pin
@@ -32,7 +32,7 @@ def rows_of(size: int, seconds: float) -> Window:
     """A window of games on a board of this size."""
     job_of = Subject(size, 0, 0).jobs(Player(None, bytes(32)))
     dones = play_for(seconds, job_of, Kernel.BEST)
-    return Window.of(read_game(job_of(0).rules, done.block, held_out=False) for done in dones)
+    return Window.of(pack_game(job_of(0).rules, done.block) for done in dones)
 
 
 def measure(

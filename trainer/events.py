@@ -28,19 +28,21 @@ class Events:
         self._begun_at = time.monotonic()
         self._told_at = self._begun_at - _EVERY_S
 
-    def progress(self, done: int, losses: Mapping[str, float]) -> None:
-        """Told at most once a second, and after the last step."""
+    def progress(self, done: int, losses: Mapping[str, float], waited_s: float = 0.0) -> None:
+        """Told at most once a second, and after the last step. `waited_s`: for data, since training began."""
         now = time.monotonic()
         if now - self._told_at < _EVERY_S and done < self._steps:
             return
         self._told_at = now
-        rate = (done - self._first) / max(now - self._begun_at, 1e-9)
+        elapsed_s = max(now - self._begun_at, 1e-9)
+        rate = (done - self._first) / elapsed_s
         self._write(
             "progress",
             step=done,
             steps=self._steps,
             **{name: round(losses[name], 4) for name in ("loss", "policy_loss", "value_loss")},
             samples_per_s=round(rate * self._minibatch),
+            waiting_share=round(waited_s / elapsed_s, 4),
             seconds_left=round((self._steps - done) / max(rate, 1e-9), 1),
         )
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from native.netfile import Architecture
 from native.network import Kernel, Network
+from native.packed import pack_game
 from native.pool import Job, Pool
 from native.rules import Rules
 from native.search import Player, SearchConfig
@@ -23,9 +24,8 @@ from protocol.compress import compress, decompress
 from protocol.game_block import GameBlock
 from protocol.manifest import Manifest
 from trainer.data.draws import Sampler, random_words
-from trainer.data.minibatch import collate
-from trainer.data.reader import read_game
-from trainer.data.rows import Rows, Window
+from trainer.data.minibatch import Minibatch, collate
+from trainer.data.rows import Window
 from trainer.integer.quantise import observe, quantise
 from trainer.learning.learner import Learner
 from trainer.learning.state import Position, TrainState
@@ -143,10 +143,10 @@ def play(network: Network | None, stage: Stage, number: int) -> list[bytes]:
     return [blocks[i] for i in range(stage.games)]
 
 
-def read(game: GameBlock) -> Rows:
+def packed(game: GameBlock) -> bytes:
     """The rows of a game."""
     rules = Rules(SIZE, SIZE, game.header.komi_half, pass_alive=True, settled_end=True, move_cap=3 * SIZE * SIZE)
-    return read_game(rules, game.raw, held_out=False)
+    return pack_game(rules, game.raw)
 
 
 def train(learner: Learner, window: Window, stage: Stage, number: int) -> None:
@@ -155,7 +155,7 @@ def train(learner: Learner, window: Window, stage: Stage, number: int) -> None:
     sampler = Sampler(seed, window.numbers(held_out=False), stage.minibatch)
     started = time.process_time()
     for step in range(stage.steps):
-        learner.step(collate(window, *sampler.minibatch(step)), step)
+        learner.step(sharpened(collate(window, *sampler.minibatch(step)), stage.sharpness), step)
         if (step + 1) % 50 == 0 or step + 1 == stage.steps:
             losses = " ".join(f"{name[:-5]} {loss:.3f}" for name, loss in zip(PARTS, learner.running, strict=True))
             say(f"stage {number}: step {step + 1} of {stage.steps}, {losses}, {time.process_time() - started:.0f} s")
@@ -184,15 +184,14 @@ def window_of(folder: Path, number: int) -> Window:
     first = max(0, number - STAGES[number].window + 1)
     files = [folder / games_name(earlier) for earlier in range(first, number + 1) if STAGES[earlier].games]
     batches = (parse_batch(decompress(file.read_bytes(), 2**30), LIMITS) for file in files)
-    window = Window.of(read(game) for batch in batches for game in batch.games)
-    return Window(tuple(sharpened(rows, STAGES[number].sharpness) for rows in window.groups))
+    return Window.of(packed(game) for batch in batches for game in batch.games)
 
 
-def sharpened(rows: Rows, power: float) -> Rows:
-    """The rows with their policy targets to this power, again in 1/65535."""
-    target = rows.policy.astype(np.float32) ** power
-    target *= 65535 / np.maximum(target.sum(1, keepdims=True), 1)
-    return replace(rows, policy=target.round().astype(np.uint16)) if power != 1 else rows
+def sharpened(batch: Minibatch, power: float) -> Minibatch:
+    """The minibatch with its policy targets to this power, again with sums of 1."""
+    target = batch.policy**power
+    sums = target.sum(1, keepdim=True)
+    return replace(batch, policy=target / sums.where(sums > 0, sums.new_ones(()))) if power != 1 else batch
 
 
 def games_name(number: int) -> str:

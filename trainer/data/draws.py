@@ -30,7 +30,7 @@ def is_held_out(header_digest: bytes, game: int, held_out_ppm: int) -> bool:
 
 
 class Sampler:
-    """Which rows minibatch `step` of a cycle holds, and under which symmetries."""
+    """Which rows minibatch `step` of a cycle holds, and under which symmetries: `rows` of them."""
 
     def __init__(
         self, seed: bytes, numbers: npt.NDArray[np.int64], minibatch: int, part: tuple[int, int] = (0, 1)
@@ -39,8 +39,8 @@ class Sampler:
         if not len(numbers) or minibatch % part[1]:
             raise ValueError("nothing to draw from, or no equal parts")
         self._seed, self._numbers, self._minibatch = seed, numbers, minibatch
-        rows = minibatch // part[1]
-        self._part = slice(part[0] * rows, (part[0] + 1) * rows)
+        self.rows = minibatch // part[1]
+        self._part = slice(part[0] * self.rows, (part[0] + 1) * self.rows)
         self._order: tuple[int, npt.NDArray[np.int64]] = (-1, numbers)
 
     def minibatch(self, step: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

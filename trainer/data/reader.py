@@ -1,53 +1,46 @@
-"""From admitted batches to a window of rows: `read_window`.
+"""From admitted batches to a window of rows: `open_window`.
 
-Spec: docs/spec/batch.md. A batch's bytes have the digest that the log names or they are not read; one that is missing,
-damaged or breaks the rules is skipped whole and named, never silent and never fatal.
+Spec: docs/spec/batch.md, docs/spec/rows.md. A batch's bytes have the digest that the log names or they are not read; one
+that is missing, damaged or breaks the rules is skipped whole and named, never silent and never fatal. Neither the number of
+workers nor the cache changes a row.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from native.errors import EngineError
-from native.rows import read_rows
-from native.rules import Rules
+from native.packed import pack_game
 from protocol.batch import BatchLimits, parse_batch
 from protocol.blob import verify_blob
 from protocol.compress import decompress
 from protocol.errors import ProtocolError
 from protocol.manifest import Manifest
+from trainer.data import rows_file
+from trainer.data.crew import Crew
 from trainer.data.draws import is_held_out
-from trainer.data.rows import PLANES, Rows, Window
-from trainer.errors import BadBatch, NoRows
-from trainer.job import BatchFile
+from trainer.data.health import verify_window
+from trainer.data.rows import GAME, Games, Window
+from trainer.data.rows_file import RowsFile
+from trainer.data.segment import Scratch, Segment
+from trainer.errors import BadBatch, BadRows
+from trainer.job import BatchFile, Job
 from verification.setup import game_rules
 
 Skip = Callable[[BatchFile, str], None]
+Tell = Callable[[str], None]
+_AHEAD: Final = 4
 
 
-def read_game(rules: Rules, block: bytes, *, held_out: bool) -> Rows:
-    """The rows of a game's block; raises native.errors.BlockError."""
-    rows = read_rows(rules, block)
-    n, points = rows.plies, rows.size * rows.size
-    return Rows(
-        size=rows.size,
-        planes=np.frombuffer(rows.planes, np.uint8).reshape(n, PLANES, points),
-        policy=np.frombuffer(rows.policy, np.uint16).reshape(n, points + 1),
-        opponent_policy=np.frombuffer(rows.opponent_policy, np.uint16).reshape(n, points + 1),
-        value=np.frombuffer(rows.value, np.int8),
-        score=np.frombuffer(rows.score, np.int32),
-        ownership=np.frombuffer(rows.ownership, np.int8).reshape(n, points),
-        kind=np.frombuffer(rows.kind, np.uint8),
-        root_value=np.frombuffer(rows.root_value, np.int32),
-        held_out=np.full(n, held_out),
-    )
-
-
-def read_batch(file: BatchFile, manifest: Manifest) -> list[Rows]:
-    """The rows of each game of a batch; raises BadBatch with one sentence."""
+def read_batch(file: BatchFile, manifest: Manifest) -> list[bytes]:
+    """The packed games of a batch, in order; raises BadBatch with one sentence."""
     limits = manifest.limits
     try:
         blob = file.path.read_bytes()
@@ -59,29 +52,116 @@ def read_batch(file: BatchFile, manifest: Manifest) -> list[Rows]:
         if len(raw) != file.raw_len:
             raise BadBatch(f"The batch has {len(raw)} bytes, not {file.raw_len}.")
         batch = parse_batch(raw, BatchLimits(max_raw_bytes=limits.raw_bytes))
-        found = []
-        for index, game in enumerate(batch.games):
-            held_out = is_held_out(file.header_digest, index, manifest.training.held_out_ppm)
-            rules = game_rules(manifest.rules, game.header.size, game.header.komi_half)
-            found.append(read_game(rules, game.raw, held_out=held_out))
-        return found
+        return [
+            pack_game(game_rules(manifest.rules, game.header.size, game.header.komi_half), game.raw)
+            for game in batch.games
+        ]
     except (ProtocolError, EngineError) as error:
         raise BadBatch(str(error)) from error
 
 
-def read_window(batches: Sequence[BatchFile], manifest: Manifest, skip: Skip) -> tuple[Window, bytes]:
-    """The window of the batches in their order, and SHA-256 over the header digests of those read; `skip` is told of
-    each one left out. Raises NoRows when nothing is left to train on."""
-    parts: list[Rows] = []
-    used = hashlib.sha256()
-    for file in batches:
+@dataclass(frozen=True, slots=True)
+class ReadBatch:
+    """A batch's rows: the table of its games, and the bytes that they lie in, or the file that keeps those. `wrong`: why
+    there are none; `note`: what a person may want to know."""
+
+    games: Games
+    content: bytes | Path
+    length: int
+    wrong: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReader:
+    """Reads batches of a run, here or in a worker; what the cache has is not read again."""
+
+    manifest: Manifest
+    cache: Path | None
+
+    def __call__(self, file: BatchFile) -> ReadBatch:
+        key, note = rows_file.key_of(file, self.manifest.rules), ""
+        path = None if self.cache is None else rows_file.path_of(self.cache, file)
+        if path is not None:
+            try:
+                kept = rows_file.load(path, key)
+            except BadRows as error:
+                kept, note = None, f"{error} They are made again, for batch {file.name}."
+            if kept is not None:
+                return ReadBatch(self._held_out(kept.games, file), path, kept.length)
         try:
-            parts += read_batch(file, manifest)
+            data = rows_file.encode(read_batch(file, self.manifest), key)
         except BadBatch as error:
-            skip(file, str(error))
-        else:
+            return ReadBatch(np.zeros(0, GAME), b"", 0, wrong=str(error))
+        made = RowsFile.parse(memoryview(data), key)
+        content: bytes | Path = data
+        if path is not None:
+            try:
+                rows_file.store(path, data)
+                content = path
+            except OSError as error:
+                note = f"Rows cannot be kept in {self.cache}: {error.strerror}."
+        return ReadBatch(self._held_out(made.games, file), content, made.length, note=note)
+
+    def _held_out(self, games: Games, file: BatchFile) -> Games:
+        share = self.manifest.training.held_out_ppm
+        games["held_out"] = [is_held_out(file.header_digest, number, share) for number in range(len(games))]
+        return games
+
+
+def open_window(job: Job, skip: Skip, tell: Tell) -> tuple[Window, bytes]:
+    """The window of a job's batches, as `read_window`, with its workers and its cache."""
+    cache = job.cache
+    if cache is not None:
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            tell(f"Rows cannot be kept in {cache}: {error.strerror}.")
+            cache = None
+    window, used = read_window(job.batches, job.manifest, skip, tell, workers=job.workers, cache=cache, folder=job.out)
+    if cache is not None:
+        with contextlib.suppress(OSError):
+            rows_file.prune(cache, [rows_file.path_of(cache, file) for file in job.batches])
+    return window, used
+
+
+def read_window(
+    batches: Sequence[BatchFile],
+    manifest: Manifest,
+    skip: Skip,
+    tell: Tell = lambda text: None,
+    *,
+    workers: int = 0,
+    cache: Path | None = None,
+    folder: Path | None = None,
+) -> tuple[Window, bytes]:
+    """The window of the batches in their order, and SHA-256 over the header digests of those read; `skip` is told of
+    each one left out.
+
+    Rows that `cache` does not keep lie in a nameless file in `folder`. Raises PoisonedWindow: NoRows when nothing is left
+    to train on, others as `verify_window`.
+    """
+    used, tables = hashlib.sha256(), [np.zeros(0, GAME)]
+    names: list[str] = []
+    segments: list[Segment] = []  # the scratch file comes before them
+    scratch = Scratch(folder)
+    with Crew(BatchReader(manifest, cache), workers, tell, ahead=_AHEAD) as crew:
+        for file, read in zip(batches, crew.map(batches), strict=True):
+            if read.note:
+                tell(read.note)
+            if read.wrong:
+                skip(file, read.wrong)
+                continue
+            games = read.games
+            games["batch"] = len(names)
+            if isinstance(read.content, bytes):
+                games["offset"] += np.uint64(scratch.add(read.content))
+            else:
+                segments.append(Segment(read.content, read.length))
+                games["segment"] = len(segments)
             used.update(file.header_digest)
-    window = Window.of(parts)
-    if not len(window.numbers(held_out=False)):
-        raise NoRows("The window has no rows to train on.")
+            names.append(file.name)
+            tables.append(games)
+    window = Window(np.concatenate(tables), [scratch.segment(), *segments], names, scratch)
+    verify_window(window)
     return window, used.digest()

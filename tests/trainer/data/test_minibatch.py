@@ -1,4 +1,4 @@
-"""Rows under symmetries, and boards of several sizes on one canvas."""
+"""Minibatches laid out by the engine are those of plain numpy, bit for bit; rows under symmetries, sizes on one canvas."""
 
 from typing import Any
 
@@ -6,63 +6,78 @@ import numpy as np
 import pytest
 
 from protocol.manifest import Manifest
-from trainer.data.minibatch import collate, symmetry_maps
+from tests.trainer.data.rows_reference import Position, minibatch_of
+from tests.trainer.data.rows_reference import window_of as reference_of
+from trainer.data.draws import Sampler
+from trainer.data.minibatch import Minibatch, collate
 from trainer.data.reader import read_window
 from trainer.data.rows import Window
 from trainer.job import Job
 
+FIELDS = ("legal", "policy", "opponent_policy", "result", "root_value", "score", "ownership", "board")
 
-def window_of(make_job: Any, batches: list[dict[str, Any]]) -> Window:
-    job = Job.load(make_job(batches))
+
+def assert_equal(batch: Minibatch, rows: list[Position], symmetries: list[int]) -> None:
+    """Every array has the reference's bits."""
+    wanted = minibatch_of(rows, symmetries)
+    assert batch.planes.permute(0, 2, 3, 1).numpy().tobytes() == wanted["planes"].tobytes()
+    for name in FIELDS:
+        got = getattr(batch, name).numpy()
+        assert got.dtype == wanted[name].dtype, name
+        assert got.shape == wanted[name].shape, name
+        assert got.tobytes() == wanted[name].tobytes(), name
+
+
+@pytest.fixture
+def job(make_job: Any, mixed_batches: list[dict[str, Any]]) -> Job:
+    """12 games on 7x7 and 12 on 9x9."""
+    return Job.load(make_job(mixed_batches))
+
+
+@pytest.fixture
+def mixed(job: Job) -> Window:
     return read_window(job.batches, job.manifest, lambda file, why: pytest.fail(why))[0]
 
 
 @pytest.fixture
-def mixed(make_job: Any, mixed_batches: list[dict[str, Any]]) -> Window:
-    """12 games on 7x7 and 12 on 9x9."""
-    return window_of(make_job, mixed_batches)
+def reference(job: Job) -> list[Position]:
+    return reference_of(list(job.batches), job.manifest)
 
 
-def test_the_eight_symmetries_are_those_of_the_square() -> None:
-    corners = {tuple(row) for row in symmetry_maps(2).tolist()}
-    assert len(corners) == 8
-    for size in (1, 3, 7):
-        maps = symmetry_maps(size)
-        assert maps[0].tolist() == list(range(size * size))
-        group = {tuple(row) for row in maps.tolist()}
-        assert all(tuple(a[b]) in group for a in maps for b in maps)
+def test_each_row_under_each_symmetry_is_the_references(mixed: Window, reference: list[Position]) -> None:
+    assert len(mixed) == len(reference)
+    assert {row.kind for row in reference} == {0, 1}
+    assert {row.value for row in reference} == {-1, 0, 1}
+    for size, at, numbers in mixed.split(np.arange(len(mixed))):
+        assert numbers.tolist() == at.tolist()
+        for start in range(0, len(at), 64):
+            part = numbers[start : start + 64]
+            symmetries = (part + start // 64) % 8
+            batch = collate(mixed, part, symmetries)
+            assert batch.whole
+            assert batch.planes.shape[2:] == (size, size)
+            assert_equal(batch, [reference[number] for number in part], symmetries.tolist())
 
 
-def test_planes_policy_and_ownership_turn_together(mixed: Window) -> None:
-    rows = mixed.groups[0]
-    number = int(np.flatnonzero(rows.policy.sum(1) > 0)[9])
-    numbers = np.full(8, number)
-    batch = collate(mixed, numbers, np.arange(8))
-    for k in range(8):
-        points = symmetry_maps(7)[k]
-        planes = batch.planes[k].numpy().reshape(20, 49) * 64
-        assert planes.tolist() == rows.planes[number][:, points].tolist()
-        assert np.allclose(batch.policy[k, :49].numpy() * 65535, rows.policy[number][points], atol=0.01)
-        assert batch.ownership[k].tolist() == rows.ownership[number][points].tolist()
-        assert batch.policy[k, 49] == batch.policy[0, 49]
+def test_what_is_drawn_from_both_sizes_is_the_references(mixed: Window, reference: list[Position]) -> None:
+    sampler = Sampler(bytes(32), mixed.numbers(held_out=False), 48)
+    for step in range(12):
+        numbers, symmetries = sampler.minibatch(step)
+        batch = collate(mixed, numbers, symmetries)
+        assert not batch.whole
+        assert_equal(batch, [reference[number] for number in numbers], symmetries.tolist())
 
 
-def test_targets_are_what_the_rows_say(mixed: Window) -> None:
-    rows = mixed.groups[0]
-    numbers = np.arange(len(rows))
-    batch = collate(mixed, numbers, np.zeros(len(rows), np.int64))
-    assert batch.whole
-    assert batch.result.tolist() == rows.value.tolist()
-    assert batch.score.tolist() == (rows.score / 2).tolist()
-    sums = batch.policy.sum(1).numpy()
-    assert np.allclose(sums, rows.kind)
-    assert 0 < rows.kind.mean() < 1
-    assert bool(batch.legal[batch.policy > 0].all())
-    assert 0.2 < float(batch.legal.float().mean()) < 0.9
+def test_planes_are_channels_last(mixed: Window) -> None:
+    planes = collate(mixed, np.arange(4), np.zeros(4, np.int64)).planes
+    assert planes.shape == (4, 20, 7, 7)
+    assert planes.stride() == (7 * 7 * 20, 1, 7 * 20, 20)
+    assert planes.data_ptr() % 64 == 0
 
 
 def test_a_smaller_board_lies_in_the_corner_of_the_canvas(mixed: Window) -> None:
-    small, large = 3, len(mixed.groups[0]) + 3
+    small = 3
+    large = len(mixed.split(np.arange(len(mixed)))[0][1]) + 3
     both = collate(mixed, np.array([large, small]), np.array([5, 6]))
     alone = collate(mixed, np.array([small]), np.array([6]))
     assert not both.whole
@@ -70,16 +85,20 @@ def test_a_smaller_board_lies_in_the_corner_of_the_canvas(mixed: Window) -> None
     assert both.board.sum(1).tolist() == [81, 49]
     assert both.planes[1, :, :7, :7].tolist() == alone.planes[0].tolist()
     assert float(both.planes[1, :, 7:].abs().sum() + both.planes[1, :, :, 7:].abs().sum()) == 0
-    assert both.policy[1, :81].view(9, 9)[:7, :7].flatten().tolist() == alone.policy[0, :49].tolist()
-    assert both.policy[1, 81] == alone.policy[0, 49]
     assert both.legal[1, :81].view(9, 9)[:7, :7].flatten().tolist() == alone.legal[0, :49].tolist()
     assert int(both.legal[1].sum()) == int(alone.legal[0].sum())
-    assert both.ownership[1].view(9, 9)[:7, :7].flatten().tolist() == alone.ownership[0].tolist()
 
 
-def test_whole_games_are_held_out(mixed: Window, make_manifest: Any) -> None:
+def test_whole_games_are_held_out(mixed: Window, reference: list[Position], make_manifest: Any) -> None:
     manifest: Manifest = make_manifest()
-    held = len(mixed.numbers(held_out=True))
-    assert 0 < held < len(mixed) / 2
-    assert held + len(mixed.numbers(held_out=False)) == len(mixed)
+    held = mixed.numbers(held_out=True)
+    assert held.tolist() == [number for number, row in enumerate(reference) if row.held_out]
+    assert 0 < len(held) < len(mixed) / 2
+    assert len(held) + len(mixed.numbers(held_out=False)) == len(mixed)
     assert manifest.training.held_out_ppm == 150_000
+
+
+def test_rows_outside_the_window_are_refused(mixed: Window) -> None:
+    for number in (-1, len(mixed)):
+        with pytest.raises(IndexError):
+            collate(mixed, np.array([number]), np.array([0]))
