@@ -15,17 +15,18 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import torch
 
 from protocol.manifest import TrainingPolicy
 from trainer import pin
 from trainer.data.draws import Sampler
-from trainer.data.feeder import Feeder
-from trainer.data.reader import open_window
+from trainer.data.minibatch import collate
+from trainer.data.reader import read_window
 from trainer.data.rows import Window
 from trainer.errors import BadJob, BadTensors, Interrupted, ProcessesDiffer, TrainerError
 from trainer.events import Events
-from trainer.export import export
+from trainer.export import export, ranges_of
 from trainer.job import Job
 from trainer.learning.group import ALONE, Group
 from trainer.learning.learner import Learner
@@ -47,7 +48,7 @@ def run(job: Job, events: Events, is_stopping: Callable[[], bool], group: Group 
 
     Raises TrainerError; Interrupted once `is_stopping` in any process, and a state is saved.
     """
-    pin.pin(job.threads)
+    pin.pin(job.threads, job.device)
     try:
         job.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -64,7 +65,7 @@ def run(job: Job, events: Events, is_stopping: Callable[[], bool], group: Group 
         skipped.append({"batch": batch.header_digest.hex(), "why": why})
         events.skipped(batch.name, why)
 
-    window, used = open_window(job, skip, events.note)
+    window, used = read_window(job.batches, job.manifest, skip)
     if not group.is_same(identity + used):
         raise BadJob("The processes of the group have different jobs, or could not all read the same batches.")
     _Cycle(job, identity, events, window, used, skipped, group).run(is_stopping)
@@ -96,7 +97,7 @@ class _Cycle:
         job, learner, group = self._job, self._learner, self._group
         sampler = Sampler(job.seed, self._numbers, self._policy.minibatch, (group.rank, group.size))
         self._events.begin(self._position.done, job.steps, self._policy.minibatch)
-        with self._metrics() as metrics, Feeder(self._window, sampler, job.workers, self._events.note) as feeder:
+        with self._metrics() as metrics:
             for done in range(self._position.done, job.steps):
                 if group.is_any(is_stopping()):
                     if done:
@@ -104,19 +105,27 @@ class _Cycle:
                     raise Interrupted(
                         f"Interrupted after {done} of {job.steps} steps; the same job goes on from there."
                     )
+                if done == job.first_quantised:
+                    self._quantise()
                 try:
-                    learner.step(feeder.minibatch(done), done)
+                    learner.step(collate(self._window, *sampler.minibatch(done)), done)
                 except TrainerError as error:
                     raise type(error)(f"{error} {self._last_good()}") from error
                 losses = dict(zip(PARTS, learner.running.tolist(), strict=True))
                 if metrics is not None and ((done + 1) % EVERY_STEPS == 0 or done + 1 == job.steps):
                     metrics.write(learner.step_number, losses)
-                self._events.progress(done + 1, losses, feeder.waited_s)
+                self._events.progress(done + 1, losses)
                 if (done + 1) % job.state_every_steps == 0 and done + 1 < job.steps:
                     self._record(done + 1)
         self._record(job.steps)
         if group.is_first:
             self._finish()
+
+    def _quantise(self) -> None:
+        """From here on the network is trained as it will be rounded: with the first process' ranges, in all of them."""
+        ranges = ranges_of(self._learner, self._window, self._job.seed, self._policy) if self._group.is_first else None
+        data = self._group.of_first(b"" if ranges is None else ranges.astype("<f8").tobytes())
+        self._learner.quantise(np.frombuffer(data, "<f8"))
 
     def _metrics(self) -> AbstractContextManager[Metrics | None]:
         if not self._group.is_first:
@@ -129,7 +138,8 @@ class _Cycle:
         state = self._newest() if group.is_first else None
         data = group.of_first(b"" if state is None else state.encode())
         if not data:
-            return Learner(job.manifest, job.seed, group), Position(self._identity, 0, ())
+            learner = Learner(job.manifest, job.seed, group, shape=job.shape, born=job.parent_step)
+            return learner, Position(self._identity, 0, ())
         try:
             state = TrainState.parse(data)
             return Learner.resume(job.manifest, state, group), state.position
@@ -156,7 +166,9 @@ class _Cycle:
             state, _ = TrainState.load(job.parent_state)
             if state.step != job.parent_step:
                 raise BadTensors(f"The parent state is of step {state.step}, not {job.parent_step}.")
-            return dataclasses.replace(state, position=Position(self._identity, 0, ()))
+            if state.shape != job.shape:
+                raise BadTensors(f"The parent state is of {state.shape.encode()}, not {job.shape.encode()}.")
+            return dataclasses.replace(state, position=Position(self._identity, 0, ()), ranges=np.zeros(0))
         except (BadTensors, OSError) as error:
             raise BadJob(f"The job's parent state cannot be used: {error}") from error
 
@@ -201,10 +213,12 @@ class _Cycle:
         states = self._position.states
         result: dict[str, Any] = {
             "job": self._public_identity.hex(),
+            "shape": job.shape.encode(),
             "step": learner.step_number,
             "steps": job.steps,
             "samples": job.steps * self._policy.minibatch,
             "rows": len(self._window),
+            "batches": len(job.batches) - len(self._skipped),
             "headers_used": self._used.hex(),
             "skipped": self._skipped,
             "parent_state": job.parent_digest.hex(),
@@ -213,10 +227,14 @@ class _Cycle:
             **exported.files(),
             "network_len": exported.network_len,
             "torch": torch.__version__,
+            "device": job.device,
+            "processes": self._group.size,
             "threads": job.threads,
-            "capability": pin.capability(),
+            "capability": pin.capability(job.device),
             "losses": dict(zip(PARTS, learner.running.tolist(), strict=True)),
+            "loss_rows": job.steps * self._policy.minibatch,
             "held_out_losses": exported.held_out,
+            "held_out_rows": exported.held_out_rows,
             "rounding": dataclasses.asdict(exported.rounding),
         }
         store(out / RESULT, (json.dumps(result, indent=1) + "\n").encode())

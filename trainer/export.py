@@ -17,10 +17,12 @@ from protocol.manifest import TrainingPolicy
 from trainer.data.draws import random_words
 from trainer.data.minibatch import Minibatch, collate
 from trainer.data.rows import Window
-from trainer.integer.quantise import observe, quantise
+from trainer.integer.integers import Reals
+from trainer.integer.quantise import Ranges, observe, quantise
 from trainer.integer.rounding import Rounding, rounding, validate
 from trainer.learning.learner import Learner
 from trainer.learning.tensors import TensorFile, store
+from trainer.network.model import GoNet
 from trainer.network.moments import measure, moments
 
 NETWORK: Final = "network.bin"
@@ -38,6 +40,7 @@ class Exported:
     network_len: int
     weights: bytes
     held_out: dict[str, float]
+    held_out_rows: int
     rounding: Rounding
 
     def files(self) -> dict[str, dict[str, str]]:
@@ -50,13 +53,10 @@ class Exported:
 
 def export(learner: Learner, window: Window, seed: bytes, policy: TrainingPolicy, out: Path) -> Exported:
     """Writes network and weights to `out`; raises NotQuantisable."""
-    numbers = window.numbers(held_out=False)
-    calibration = _calibration_rows(numbers, seed, policy.calibration_rows)
-    net = learner.averaged()
-    measure(net, _parts(window, calibration, seed))
+    net, ranges, calibration = _calibrated(learner, window, seed, policy)
     held_out = window.numbers(held_out=True)[:_HELD_OUT_MOST]
     found = validate(net, list(_parts(window, held_out, seed)), learner.weights)
-    file = quantise(net, observe(net, _parts(window, calibration, seed)))
+    file = quantise(net, ranges)
     of_one_size = [part for _, at, _ in window.split(calibration) for part in _parts(window, calibration[at], seed)]
     tensors = dict(net.named_parameters()) | moments(net)
     weights = TensorFile(
@@ -69,8 +69,25 @@ def export(learner: Learner, window: Window, seed: bytes, policy: TrainingPolicy
         network_len=len(data),
         weights=store(out / WEIGHTS, weights.encode()),
         held_out=found,
+        held_out_rows=len(held_out),
         rounding=rounding(net, file, of_one_size),
     )
+
+
+def ranges_of(learner: Learner, window: Window, seed: bytes, policy: TrainingPolicy) -> Reals:
+    """What the activations of the averaged weights would hold, were these exported now."""
+    _, ranges, _ = _calibrated(learner, window, seed, policy)
+    return ranges.all_held(learner.shape)
+
+
+def _calibrated(
+    learner: Learner, window: Window, seed: bytes, policy: TrainingPolicy
+) -> tuple[GoNet, Ranges, npt.NDArray[np.int64]]:
+    """The averaged weights with fixed moments, their ranges, and the rows that fixed both."""
+    calibration = _calibration_rows(window.numbers(held_out=False), seed, policy.calibration_rows)
+    net = learner.averaged()
+    measure(net, _parts(window, calibration, seed))
+    return net, observe(net, _parts(window, calibration, seed)), calibration
 
 
 def _calibration_rows(numbers: npt.NDArray[np.int64], seed: bytes, count: int) -> npt.NDArray[np.int64]:

@@ -71,6 +71,11 @@ class Job:
         """Optimiser steps of the cycle, at least 1."""
         return max(1, self.samples // self.manifest.training.minibatch)
 
+    @property
+    def first_quantised(self) -> int:
+        """Steps of the cycle before those that train the network as it will be rounded."""
+        return self.steps - self.steps * self.manifest.training.quantised_share_ppm // 10**6
+
     def digest(self) -> bytes:
         """SHA-256 of everything that decides the resulting bytes on one machine."""
         headers = hashlib.sha256(b"".join(batch.header_digest for batch in self.batches)).digest()

@@ -10,19 +10,29 @@ import os
 
 import torch
 
+from trainer.errors import NoDevice
+
 _CHOICES = ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS")
 
 
-def pin(threads: int) -> None:
-    """Fixes the thread count and allows deterministic algorithms only. Call before any work."""
+def pin(threads: int, device: str = "cpu") -> None:
+    """Fixes the thread count and allows deterministic algorithms only. Call before any work; raises NoDevice."""
+    if device == "cuda":
+        if not torch.cuda.is_available():
+            raise NoDevice("This machine, or this build of torch, has no CUDA device.")
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when cuBLAS first starts
+        torch.backends.cudnn.benchmark = False
+        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     torch.backends.nnpack.set_flags(False)  # type: ignore[no-untyped-call]
 
 
-def capability() -> str:
+def capability(device: str = "cpu") -> str:
     """The settings that choose kernels, at most 200 characters of ASCII."""
     chosen = [f"{name}={os.environ.get(name, 'default')}" for name in _CHOICES]
+    if device == "cuda":
+        chosen.insert(0, f"cuda={torch.version.cuda} gpu={torch.cuda.get_device_name()}")
     text = " ".join((f"cpu={torch.backends.cpu.get_cpu_capability()}", *chosen))
     return "".join(c for c in text if " " <= c <= "~")[:200]

@@ -6,11 +6,14 @@ where it was: a committed window is trained, a trained one logged, each once. Re
 
 import hashlib
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from node.coordinator.growth import Growth
 from node.coordinator.log_writer import LogWriter
 from node.coordinator.trainer_process import Train
+from node.coordinator.training_progress import TrainingProgress
 from node.disk.files import write_file
 from node.member import Member
 from protocol.ed25519 import SecretKey
@@ -22,18 +25,53 @@ from verification.identities import BatchInfo
 
 STATE_EVERY_STEPS = 1000
 KEEP_CYCLES = 4
+WORKERS = 1
+"""Processes that read and lay out data beside the trainer's own; they decide no byte."""
+GROWN_CYCLES = 10
+"""A grown network's first cycle may take as many samples as so many others."""
 LOSSES = ("policy", "opponent_policy", "value", "score", "ownership")
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a cycle goes on from: the last record, of which a grown network takes the counts and not the state."""
+
+    last: TrainRecord | None
+    shape: str
+    is_grown: bool
+
+    @property
+    def parent(self) -> TrainRecord | None:
+        """Whose train state is gone on from."""
+        return None if self.is_grown else self.last
+
+    @property
+    def steps(self) -> int:
+        """Training steps of the run before it."""
+        return 0 if self.last is None else self.last.steps
+
+    @property
+    def samples(self) -> int:
+        """Samples of the run before it."""
+        return 0 if self.last is None else self.last.samples
 
 
 class TrainingCycle:
     """Windows and train records of one coordinator."""
 
-    def __init__(self, member: Member, secret: SecretKey, log: LogWriter, train: Train) -> None:
+    def __init__(self, member: Member, secret: SecretKey, log: LogWriter, train: Train, device: str) -> None:
         self._train = train
         self._member = member
         self._secret = secret
         self._log = log
-        self.progress: dict[str, Any] = {}
+        self._device = device
+        self._growth = Growth(member.state, member.store)
+        self._progress = TrainingProgress(member.events)
+
+    @property
+    def progress(self) -> dict[str, Any]:
+        """What the trainer said last of how far it is; empty before that."""
+        return self._progress.now
 
     def commit(self, commitment: WindowCommitment) -> None:
         """Logs the window that is due."""
@@ -49,19 +87,24 @@ class TrainingCycle:
         """Trains on a committed window and logs the train record; raises TrainingFailed."""
         member = self._member
         seed = await member.until(lambda: member.state.cycles.seed(window))
-        parent = member.state.trainings[-1].record if member.state.trainings else None
+        last = member.state.trainings[-1].record if member.state.trainings else None
+        shape = self._growth.now
+        start = Start(last, shape or member.state.cycles.shape, is_grown=shape is not None)
         out = self.folder(window.record.cycle)
-        job = self._write_job(out, window, parent, seed)
-        await self._train(job, self._report)
+        job = self._write_job(out, window, start, seed)
+        self._progress.begin()
+        await self._train(job, self._progress.hear)
         result = json.loads((out / "result.json").read_bytes())
-        record = self._record(window, parent, seed, out, result)
+        record = self._record(window, start, seed, out, result)
         self._log.append(record.seal(self._secret))
+        self._growth.settle(record.shape)
         member.wake()
         member.events(
             "candidate",
-            f"Candidate of cycle {record.cycle}: {counted(record.steps, 'step')}, {_losses(result)}.",
+            f"Candidate of cycle {record.cycle}: {record.shape}, {counted(record.steps, 'step')}, {_losses(result)}.",
             cycle=record.cycle,
             steps=record.steps,
+            shape=record.shape,
         )
         self._forget(record.cycle)
 
@@ -69,11 +112,9 @@ class TrainingCycle:
         """Where a cycle's files lie."""
         return self._member.home.training / f"cycle-{cycle:05d}"
 
-    def _write_job(self, out: Path, window: WindowInfo, parent: TrainRecord | None, seed: bytes) -> Path:
+    def _write_job(self, out: Path, window: WindowInfo, start: Start, seed: bytes) -> Path:
         state = self._member.state
-        earlier = state.windows[-2].record.total_rows if len(state.windows) > 1 else 0
-        new_rows = window.record.total_rows - earlier
-        training = state.manifest.training
+        parent, training = start.parent, state.manifest.training
         payload = out / "manifest"
         write_file(payload, state.manifest.encode())
         job = {
@@ -82,19 +123,28 @@ class TrainingCycle:
             "manifest_digest": state.manifest_digest.hex(),
             "batches": [self._batch(batch) for batch in window.window.batches],
             "parent_state": None if parent is None else str(self._state_file(parent)),
-            "parent_step": 0 if parent is None else parent.steps,
-            "shape": state.manifest.network.shape if parent is None else parent.shape,
+            "parent_step": start.steps,
+            "shape": start.shape,
             "seed": seed.hex(),
-            "samples": max(1, min(training.samples_per_cycle, new_rows * training.samples_per_row_milli // 1000)),
-            "device": "cpu",
+            "samples": self._samples(window, start),
+            "device": self._device,
             "threads": training.threads,
             "state_every_steps": STATE_EVERY_STEPS,
-            "workers": 1,
-            "cache": None,
+            "workers": WORKERS,
+            "cache": str(self._member.home.training / "rows"),
         }
         path = out / "job.json"
         write_file(path, json.dumps(job, indent=1).encode())
         return path
+
+    def _samples(self, window: WindowInfo, start: Start) -> int:
+        """So many for each new row, at most a cycle's; a grown network has the whole window as new, and ten cycles."""
+        state = self._member.state
+        training = state.manifest.training
+        earlier = state.windows[-2].record.total_rows if len(state.windows) > 1 else 0
+        rows = window.record.rows if start.is_grown else window.record.total_rows - earlier
+        most = training.samples_per_cycle * (GROWN_CYCLES if start.is_grown else 1)
+        return max(1, min(most, rows * training.samples_per_row_milli // 1000))
 
     def _batch(self, batch: BatchInfo) -> dict[str, str | int]:
         return {
@@ -107,15 +157,7 @@ class TrainingCycle:
     def _state_file(self, record: TrainRecord) -> Path:
         return self.folder(record.cycle) / f"train_state-{record.steps:010d}.bin"
 
-    async def _report(self, event: dict[str, Any]) -> None:
-        if event.get("event") == "progress":
-            self.progress = event
-        elif event.get("event") == "skipped":
-            self._member.events("skipped", f"Batch {event.get('batch')} was skipped: {event.get('why')}")
-
-    def _record(
-        self, window: WindowInfo, parent: TrainRecord | None, seed: bytes, out: Path, result: dict[str, Any]
-    ) -> TrainRecord:
+    def _record(self, window: WindowInfo, start: Start, seed: bytes, out: Path, result: dict[str, Any]) -> TrainRecord:
         member, state = self._member, self._member.state
         network = (out / result["network"]["path"]).read_bytes()
         weights = (out / result["weights"]["path"]).read_bytes()
@@ -124,10 +166,10 @@ class TrainingCycle:
             cycle=window.record.cycle,
             window=window.index,
             base=state.release.id,
-            parent_state=ZERO if parent is None else parent.state,
+            parent_state=ZERO if start.parent is None else start.parent.state,
             state=bytes.fromhex(result["state"]["digest"]),
             steps=result["step"],
-            samples=(0 if parent is None else parent.samples) + result["samples"],
+            samples=start.samples + result["samples"],
             seed=seed,
             network=hashlib.sha256(network).digest(),
             network_blob=member.blob_store.put(network),
@@ -137,13 +179,13 @@ class TrainingCycle:
             threads=result["threads"],
             capability=result["capability"],
             states=tuple(StatePoint(point["step"], bytes.fromhex(point["digest"])) for point in result["states"]),
-            shape=state.manifest.network.shape if parent is None else parent.shape,
-            processes=result.get("processes", 1),
-            device=result.get("device", "cpu"),
+            shape=result["shape"],
+            processes=result["processes"],
+            device=result["device"],
             rounding=_rounding(result["rounding"]),
-            losses=_loss_report(result.get("loss_rows", result["samples"]), result["losses"]),
-            held_out=_loss_report(result.get("held_out_rows", 1), result["held_out_losses"]),
-            batches=window.record.batches - len(result["skipped"]),
+            losses=_loss_report(result["loss_rows"], result["losses"]),
+            held_out=_loss_report(result["held_out_rows"], result["held_out_losses"]),
+            batches=result["batches"],
             skipped=len(result["skipped"]),
         )
 
@@ -165,7 +207,7 @@ def _rounding(found: dict[str, Any]) -> RoundingReport:
     return RoundingReport(
         rows=found["rows"],
         policy_divergence_micro=_micro(found["policy_divergence"]),
-        value_error_micro=_micro(found.get("value_error", found["value_error_squared"] ** 0.5)),
+        value_error_micro=_micro(found["value_error"]),
         same_move_ppm=_micro(found["same_first_move"]),
     )
 

@@ -14,16 +14,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from native.netfile import BlockLayers, ConvLayer, LogitLayer, NetworkFile, NormLayer
+from native.netfile import ACTIVATION_MAX, Architecture, BlockLayers, ConvLayer, LogitLayer, NetworkFile, NormLayer
 from trainer.data.minibatch import Minibatch
 from trainer.errors import TrainerError
 from trainer.integer import integers
+from trainer.integer.fake import activations
 from trainer.integer.integers import Reals, StepTooSmall
 from trainer.network.model import EPSILON, SCORE_SCALE, Block, Dense, GoNet, HeadConv, Norm
 
 INPUT_STEP: Final = 1 / 64
 _TAIL: Final = 0.9995
-_ACTIVATIONS: Final = (".a", ".t")
+_LEAST: Final = 1e-3
 _STREAM_MOST: Final = 32767
 
 
@@ -41,14 +42,24 @@ class Ranges:
     tails: dict[str, float]
     largest: dict[str, Reals]
 
+    def held(self, name: str) -> float:
+        """The largest value that an activation layer will hold."""
+        return max(self.tails.get(name, 0.0), _LEAST)
+
+    def all_held(self, shape: Architecture) -> Reals:
+        """`held` for each layer of `activations`."""
+        return np.array([self.held(name) for name in activations(shape)])
+
 
 def observe(net: GoNet, parts: Iterable[Minibatch]) -> Ranges:
     """Runs `net` (in evaluation mode) over `parts` and measures."""
     tails: dict[str, list[float]] = {}
     largest: dict[str, Reals] = {}
 
-    def watch(name: str, x: Tensor) -> None:
-        if name.endswith(_ACTIVATIONS):
+    names = activations(net.shape)
+
+    def watch(name: str, x: Tensor) -> Tensor:
+        if name in names:
             values = x[x > 0]
             if len(values):
                 rank = max(1, int(_TAIL * len(values)))
@@ -56,6 +67,7 @@ def observe(net: GoNet, parts: Iterable[Minibatch]) -> Ranges:
         else:
             most = x.abs().amax((0, 2, 3)).double().numpy()
             largest[name] = np.maximum(largest[name], most) if name in largest else most
+        return x
 
     with torch.no_grad():
         for part in parts:
@@ -126,7 +138,7 @@ class _Exporter:
 
     def _target(self, name: str) -> float:
         """The wanted step of an activation layer."""
-        return max(self._ranges.tails.get(name, 0.0), 1e-3) / 127
+        return self._ranges.held(name) / ACTIVATION_MAX
 
     def _norm(self, norm: Norm, name: str) -> tuple[NormLayer, Reals]:
         deviation = np.sqrt(_real(norm.variance) + EPSILON)

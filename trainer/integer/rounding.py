@@ -5,6 +5,7 @@ Spec: docs/spec/train-state.md ("Result"). All on the averaged weights with fixe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,12 +23,12 @@ _Q12 = 4096.0
 
 @dataclass(frozen=True, slots=True)
 class Rounding:
-    """Float against integers on `rows` rows: mean Kullback-Leibler divergence of the policies, mean squared and largest
-    difference of the values (in -1..1), mean difference of the scores in points, share of equal first moves."""
+    """Float against integers on `rows` rows: mean Kullback-Leibler divergence of the policies, root mean square and
+    largest difference of the values (in -1..1), mean difference of the scores in points, share of equal first moves."""
 
     rows: int
     policy_divergence: float
-    value_error_squared: float
+    value_error: float
     value_error_largest: float
     score_error: float
     same_first_move: float
@@ -61,7 +62,7 @@ def rounding(net: GoNet, file: NetworkFile, parts: Sequence[Minibatch]) -> Round
             largest = max(largest, float(error.abs().max()))
             rows += len(part.result)
     divergence_mean, squared, score_error, same_move = (sums / max(rows, 1)).tolist()
-    return Rounding(rows, divergence_mean, squared, largest, score_error, same_move)
+    return Rounding(rows, divergence_mean, math.sqrt(squared), largest, score_error, same_move)
 
 
 def _log_softmax(logits: Tensor, legal: Tensor) -> Tensor:

@@ -1,7 +1,8 @@
 """A TrainState: all that training goes on from, in bytes with one encoding.
 
 Spec: docs/spec/train-state.md. Weights, momentum and EMA with the step of the run, and the position in the cycle that
-wrote it. Data order and symmetries are functions of (seed, step), so there is no generator to save.
+wrote it, and the ranges of its quantised steps. Data order and symmetries are functions of (seed, step), so there is no
+generator to save.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from trainer.learning.tensors import Array, TensorFile, store
 
 KIND: Final = "train-state"
 _GROUPS: Final = ("weights", "momentum", "average")
+_FACTS: Final = ("kind", "network", "step", "born", "job", "done", "states")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +37,32 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class TrainState:
-    """`step` counts the run's steps; `running` f64 are the running means of the losses; tensors by their names."""
+    """`step` counts the run's steps, `born` is the one at which this network was drawn; tensors by their names.
+
+    `running` f64: running means of the losses. `ranges` f64: what each activation holds in quantised steps, in the order
+    of `trainer.integer.fake.activations`; empty before a cycle's first such step.
+    """
 
     shape: Architecture
     step: int
+    born: int
     position: Position
     running: Array
+    ranges: Array
     weights: Mapping[str, Array]
     momentum: Mapping[str, Array]
     average: Mapping[str, Array]
 
     def encode(self) -> bytes:
         """The file's bytes."""
-        tensors: dict[str, Array] = {"running": self.running}
+        tensors: dict[str, Array] = {"running": self.running, "ranges": self.ranges}
         for group in _GROUPS:
             tensors |= {f"{group}/{name}": array for name, array in getattr(self, group).items()}
         facts: dict[str, Value] = {
             "kind": KIND,
             "network": self.shape.encode(),
             "step": self.step,
+            "born": self.born,
             "job": self.position.job,
             "done": self.position.done,
             "states": [[step, digest] for step, digest in self.position.states],
@@ -65,12 +74,17 @@ class TrainState:
         """The state in a file's bytes; raises BadTensors with one sentence."""
         file = TensorFile.parse(data)
         facts = file.facts
-        if facts.keys() != {"kind", "network", "step", "job", "done", "states"} or facts["kind"] != KIND:
+        if facts.keys() != set(_FACTS) or facts["kind"] != KIND:
             raise BadTensors("The tensor file is not a train state.")
-        network, step, job, done, listed = (facts[name] for name in ("network", "step", "job", "done", "states"))
+        network, step, born, job, done, listed = (facts[name] for name in _FACTS[1:])
         if not (isinstance(network, str) and isinstance(job, bytes) and isinstance(listed, list)):
             raise BadTensors("The train state has a fact of another type.")
-        if type(step) is not int or type(done) is not int or not 0 <= done <= step:
+        if (
+            type(step) is not int
+            or type(born) is not int
+            or type(done) is not int
+            or not 0 <= done <= step - born <= step
+        ):
             raise BadTensors("The train state's steps contradict each other.")
         states: list[tuple[int, bytes]] = []
         for item in listed:
@@ -87,10 +101,11 @@ class TrainState:
             if rest and group in groups:
                 groups[group][rest] = array
         shapes = [{name: array.shape for name, array in groups[group].items()} for group in _GROUPS]
-        running = file.tensors.get("running", np.zeros(0))
-        if shapes[1:] != shapes[:-1] or len(file.tensors) != 1 + 3 * len(shapes[0]) or running.dtype != np.float64:
+        running, ranges = (file.tensors.get(name, np.zeros(0, np.float32)) for name in ("running", "ranges"))
+        fits = shapes[1:] == shapes[:-1] and len(file.tensors) == 2 + 3 * len(shapes[0])
+        if not fits or {running.dtype, ranges.dtype} != {np.dtype(np.float64)}:
             raise BadTensors("The train state's tensors do not belong together.")
-        return cls(shape, step, Position(job, done, tuple(states)), running, **groups)
+        return cls(shape, step, born, Position(job, done, tuple(states)), running, ranges, **groups)
 
     def store(self, path: Path) -> bytes:
         """Writes the file atomically; gives its SHA-256, the state's digest."""

@@ -23,7 +23,13 @@ from trainer.network.shared_norm import shared_norm
 SCORE_SCALE = 16.0
 LARGEST_BOARD = 361
 
-Watch = Callable[[str, Tensor], None]
+Watch = Callable[[str, Tensor], Tensor]
+"""Is shown each activation by name, and gives what takes its place."""
+
+
+def unchanged(name: str, x: Tensor) -> Tensor:
+    """The watch that does nothing."""
+    return x
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,7 @@ class Canvas:
 
     mask: Tensor | None
     points: Tensor
-    group: Group
+    group: Group = ALONE
 
     @classmethod
     def of(cls, planes: Tensor, whole: bool, group: Group = ALONE) -> Canvas:
@@ -129,15 +135,12 @@ class Block(nn.Module):
         self.conv2 = Conv(channels, channels, 3, 1.0)
 
     def forward(self, x: Tensor, canvas: Canvas, name: str, watch: Watch) -> Tensor:
-        a = canvas.cut(functional.relu(self.norm(x, canvas)))
-        watch(f"{name}.a", a)
+        a = watch(f"{name}.a", canvas.cut(functional.relu(self.norm(x, canvas))))
         t = self.norm1(self.conv1(a), canvas)
         if self.pool is not None:
             t = t + self.pool(torch.cat(mean_max(a, canvas), 1))[:, :, None, None]
-        t = canvas.cut(functional.relu(t))
-        watch(f"{name}.t", t)
-        added = canvas.cut(self.conv2(t))
-        watch(f"{name}.added", added)
+        t = watch(f"{name}.t", canvas.cut(functional.relu(t)))
+        added = watch(f"{name}.added", canvas.cut(self.conv2(t)))
         return x + added
 
 
@@ -189,39 +192,34 @@ class GoNet(nn.Module):
                     module.weight.normal_(0.0, module.gain, generator=generator)
         return net.to(memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]
 
-    def forward(self, planes: Tensor, whole: bool, watch: Watch = lambda name, tensor: None) -> Heads:
-        """`planes` [N, 20, S, S] with binary planes 0 or 1; `watch` is shown each activation by name."""
+    def forward(self, planes: Tensor, whole: bool, watch: Watch = unchanged) -> Heads:
+        """`planes` [N, 20, S, S] with binary planes 0 or 1. Under autocast the stream and the heads stay float32."""
         canvas = Canvas.of(planes, whole, self.group)
-        x = canvas.cut(self.stem(planes))
-        watch("stem.added", x)
+        x = watch("stem.added", canvas.cut(self.stem(planes).float()))
         for i, block in enumerate(self.blocks):
-            watch(f"block{i}.x", x)
-            x = block(x, canvas, f"block{i}", watch)
-        watch("tip.x", x)
-        z = canvas.cut(functional.relu(self.tip(x, canvas)))
-        watch("tip.a", z)
+            x = block(watch(f"block{i}.x", x), canvas, f"block{i}", watch)
+        z = watch("tip.a", canvas.cut(functional.relu(self.tip(watch("tip.x", x), canvas))))
 
-        g = canvas.cut(functional.relu(self.pool_conv(z, canvas)))
-        watch("pool_conv.t", g)
+        g = watch("pool_conv.t", canvas.cut(functional.relu(self.pool_conv(z, canvas))))
         pooled = self.policy_pool(torch.cat(mean_max(g, canvas), 1))
         p = canvas.cut(functional.relu(self.policy_conv(z, canvas) + pooled[:, :, None, None]))
-        watch("policy_conv.t", p)
+        p = watch("policy_conv.t", p)
         p_pooled = torch.cat(mean_max(p, canvas), 1)
 
-        v = canvas.cut(functional.relu(self.value_conv(z, canvas)))
-        watch("value_conv.t", v)
+        v = watch("value_conv.t", canvas.cut(functional.relu(self.value_conv(z, canvas))))
         mean, most = mean_max(v, canvas)
         total = mean * (canvas.points / LARGEST_BOARD)[:, None]
-        hidden = functional.relu(self.value_hidden(torch.cat((mean, most, total), 1)))
-        watch("value_hidden.t", hidden)
+        hidden = watch("value_hidden.t", functional.relu(self.value_hidden(torch.cat((mean, most, total), 1))))
         points = (p.permute(0, 2, 3, 1).flatten(1, 2), v.permute(0, 2, 3, 1).flatten(1, 2))
         return Heads(
-            policy=torch.cat((self.policy_point(points[0])[:, :, 0], self.policy_pass(p_pooled)), 1),
-            opponent_policy=torch.cat((self.opponent_point(points[0])[:, :, 0], self.opponent_pass(p_pooled)), 1),
-            value=self.value(hidden)[:, 0],
-            score_mean=self.score_mean(hidden)[:, 0] * SCORE_SCALE,
-            score_spread=self.score_spread(hidden)[:, 0] * SCORE_SCALE,
-            ownership=self.ownership(points[1])[:, :, 0],
+            policy=torch.cat((self.policy_point(points[0])[:, :, 0], self.policy_pass(p_pooled)), 1).float(),
+            opponent_policy=torch.cat(
+                (self.opponent_point(points[0])[:, :, 0], self.opponent_pass(p_pooled)), 1
+            ).float(),
+            value=self.value(hidden)[:, 0].float(),
+            score_mean=self.score_mean(hidden)[:, 0].float() * SCORE_SCALE,
+            score_spread=self.score_spread(hidden)[:, 0].float() * SCORE_SCALE,
+            ownership=self.ownership(points[1])[:, :, 0].float(),
         )
 
 

@@ -17,7 +17,7 @@ from native.netfile import PLANES, NetworkFile
 from native.network import Evaluator as Reference
 from native.network import Kernel, Network
 from trainer.data.draws import random_words
-from trainer.errors import TrainerError
+from trainer.errors import NoDevice, TrainerError
 from trainer.integer.twin import Twin
 
 POLICY: Final = 362
@@ -32,10 +32,6 @@ _TEST_BATCHES: Final = ((7, 5), (9, 17), (19, 2))
 _LOAD_BATCHES: Final = ((9, 3), (19, 1))
 
 Outputs = npt.NDArray[np.int32]
-
-
-class NoDevice(TrainerError):
-    """The device is not there."""
 
 
 class NotExact(TrainerError):

@@ -133,7 +133,7 @@ def test_a_trained_network_loses_little_and_is_the_twins(learner: tuple[Learner,
     found = rounding(net, file, parts)
     assert found.rows == 300
     assert found.policy_divergence < 0.003
-    assert found.value_error_squared < 0.001
+    assert found.value_error < 0.03
     assert found.same_first_move > 0.75
     planes = torch.from_numpy(window.groups[0].planes[numbers].reshape(-1, 20, 7, 7))
     assert_twin(file.encode(), planes[:64])

@@ -2,6 +2,7 @@
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,13 +73,20 @@ def test_a_header_that_lies_is_refused_in_one_sentence(header: object, tail: byt
         TensorFile.parse(sealed(header, tail))
 
 
+def small_state(group: dict[str, Any], average: dict[str, Any]) -> TrainState:
+    """A state after 9 steps of a run, the last 7 of them its network's."""
+    position = Position(bytes(32), 5, ())
+    return TrainState(Architecture(2, 16), 9, 2, position, np.zeros(6), np.zeros(0), group, group, average)
+
+
 def test_a_state_comes_back_whole() -> None:
     group = {"w": np.ones((2, 2), np.float32)}
     position = Position(bytes(32), 5, ((3, bytes([1]) * 32),))
-    state = TrainState(Architecture(2, 16), 9, position, np.zeros(6), group, group, group)
+    state = TrainState(Architecture(2, 16), 9, 2, position, np.zeros(6), np.ones(9), group, group, group)
     again = TrainState.parse(state.encode())
     assert again.encode() == state.encode()
-    assert (again.step, again.position, again.shape) == (9, position, Architecture(2, 16))
+    assert (again.step, again.born, again.position, again.shape) == (9, 2, position, Architecture(2, 16))
+    assert again.ranges.tolist() == [1.0] * 9
 
 
 @pytest.mark.parametrize(
@@ -86,23 +94,23 @@ def test_a_state_comes_back_whole() -> None:
     [
         ({"kind": "weights"}, "not a train state"),
         ({"network": "b0c3"}, "network"),
-        ({"done": 10}, "contradict"),
+        ({"done": 8}, "contradict"),
+        ({"born": 10}, "contradict"),
+        ({"born": -1}, "contradict"),
         ({"states": [[1]]}, "predecessors"),
         ({"job": "text"}, "another type"),
     ],
 )
 def test_a_state_whose_facts_do_not_fit_is_refused(change: dict[str, object], word: str) -> None:
     group = {"w": np.ones(2, np.float32)}
-    file = TensorFile.parse(
-        TrainState(Architecture(2, 16), 9, Position(bytes(32), 5, ()), np.zeros(6), group, group, group).encode()
-    )
+    file = TensorFile.parse(small_state(group, group).encode())
     with pytest.raises(BadTensors, match=word):
         TrainState.parse(TensorFile({**file.facts, **change}, file.tensors).encode())  # type: ignore[dict-item]
 
 
 def test_a_state_that_lacks_a_tensor_is_refused() -> None:
     group = {"w": np.ones(2, np.float32)}
-    whole = TrainState(Architecture(2, 16), 9, Position(bytes(32), 5, ()), np.zeros(6), group, group, {})
+    whole = small_state(group, {})
     with pytest.raises(BadTensors, match="belong together"):
         TrainState.parse(whole.encode())
 

@@ -24,8 +24,9 @@ from native.netfile import (
 )
 from native.network import Evaluator as Reference
 from native.network import Kernel, Network
+from trainer.errors import NoDevice
 from trainer.serving import evaluator as module
-from trainer.serving.evaluator import OUTPUT, Evaluator, NoDevice, NotExact, open_device, sample_planes, verify_exact
+from trainer.serving.evaluator import OUTPUT, Evaluator, NotExact, open_device, sample_planes, verify_exact
 
 CPU = torch.device("cpu")
 FIRSTS = ((1, 16), (2, 16), (3, 32), (2, 48))
