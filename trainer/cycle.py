@@ -21,8 +21,8 @@ import torch
 from protocol.manifest import TrainingPolicy
 from trainer import pin
 from trainer.data.draws import Sampler
-from trainer.data.minibatch import collate
-from trainer.data.reader import read_window
+from trainer.data.feeder import Feeder
+from trainer.data.reader import open_window
 from trainer.data.rows import Window
 from trainer.errors import BadJob, BadTensors, Interrupted, ProcessesDiffer, TrainerError
 from trainer.events import Events
@@ -65,7 +65,7 @@ def run(job: Job, events: Events, is_stopping: Callable[[], bool], group: Group 
         skipped.append({"batch": batch.header_digest.hex(), "why": why})
         events.skipped(batch.name, why)
 
-    window, used = read_window(job.batches, job.manifest, skip)
+    window, used = open_window(job, skip, events.note)
     if not group.is_same(identity + used):
         raise BadJob("The processes of the group have different jobs, or could not all read the same batches.")
     _Cycle(job, identity, events, window, used, skipped, group).run(is_stopping)
@@ -97,7 +97,7 @@ class _Cycle:
         job, learner, group = self._job, self._learner, self._group
         sampler = Sampler(job.seed, self._numbers, self._policy.minibatch, (group.rank, group.size))
         self._events.begin(self._position.done, job.steps, self._policy.minibatch)
-        with self._metrics() as metrics:
+        with self._metrics() as metrics, Feeder(self._window, sampler, job.workers, self._events.note) as feeder:
             for done in range(self._position.done, job.steps):
                 if group.is_any(is_stopping()):
                     if done:
@@ -108,13 +108,13 @@ class _Cycle:
                 if done == job.first_quantised:
                     self._quantise()
                 try:
-                    learner.step(collate(self._window, *sampler.minibatch(done)), done)
+                    learner.step(feeder.minibatch(done), done)
                 except TrainerError as error:
                     raise type(error)(f"{error} {self._last_good()}") from error
                 losses = dict(zip(PARTS, learner.running.tolist(), strict=True))
                 if metrics is not None and ((done + 1) % EVERY_STEPS == 0 or done + 1 == job.steps):
                     metrics.write(learner.step_number, losses)
-                self._events.progress(done + 1, losses)
+                self._events.progress(done + 1, losses, feeder.waited_s)
                 if (done + 1) % job.state_every_steps == 0 and done + 1 < job.steps:
                     self._record(done + 1)
         self._record(job.steps)

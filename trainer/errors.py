@@ -27,8 +27,32 @@ class BadBatch(TrainerError):
     """A batch that cannot be read; the cycle goes on without it."""
 
 
-class NoRows(TrainerError):
+class BadRows(TrainerError):
+    """Packed rows that are gone or damaged; they are made again when the same job goes on."""
+
+    exit_status = 3
+
+
+class PoisonedWindow(TrainerError):
+    """Base of what makes a window unfit to be trained on."""
+
+    exit_status = 1
+
+
+class NoRows(PoisonedWindow):
     """The window holds nothing to train on."""
+
+
+class PolicyNotFinite(PoisonedWindow):
+    """A full search's policy target is no distribution."""
+
+
+class ValueOffRange(PoisonedWindow):
+    """A value or score is one that no position has."""
+
+
+class RepeatedGame(PoisonedWindow):
+    """One game makes up too much of the window."""
 
 
 class LossNotFinite(TrainerError):
