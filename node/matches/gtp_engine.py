@@ -25,7 +25,7 @@ _KEPT_BYTES: Final = 2000
 _READ_BYTES: Final = 1 << 16
 _QUIT_S: Final = 1.0
 _UNPRINTED = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
-_ANSWER = re.compile(r"([=?])([0-9]*)(?:[ \t]+(.*))?", re.DOTALL)
+_ANSWER = re.compile(r"([=?])([0-9]*)(?:\s+(.*))?", re.DOTALL)
 
 
 class GtpError(Exception):

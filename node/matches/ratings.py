@@ -5,7 +5,8 @@ matrix there. Players of fixed rating are the anchors. A draw counts as half a w
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -44,50 +45,54 @@ def bradley_terry(
     connected to an anchor by games gets (0, inf).
     """
     fixed = {0: 0.0} if anchors is None else anchors
-    free = sorted(connected(players, pairings, fixed) - set(fixed))
-    row = {player: number for number, player in enumerate(free)}
-    start = sum(fixed.values()) / len(fixed)
-    strength = [fixed.get(player, start) / SCALE for player in range(players)]
+    strength = _guess(players, pairings, fixed)
+    row = {player: number for number, player in enumerate(sorted(set(strength) - set(fixed)))}
     for _ in range(_ROUNDS):
         gradient, information = _derivatives(strength, pairings, row)
-        step = _solve(information, [[each] for each in gradient])
-        longest = max((abs(each[0]) for each in step), default=0.0)
+        step = _Factors(information).solve(gradient)
+        longest = max(map(abs, step), default=0.0)
         for player, number in row.items():
-            strength[player] += step[number][0] * min(1.0, _LONGEST_STEP / max(longest, _LONGEST_STEP))
+            strength[player] += step[number] * min(1.0, _LONGEST_STEP / max(longest, _LONGEST_STEP))
         if longest < _CLOSE:
             break
-    _, information = _derivatives(strength, pairings, row)
-    inverse = _solve(information, [[float(i == j) for j in range(len(free))] for i in range(len(free))])
-    errors = {player: math.sqrt(max(0.0, inverse[number][number])) for player, number in row.items()}
-    errors.update(dict.fromkeys(fixed, 0.0))
-    return [
-        (SCALE * strength[each], Z95 * SCALE * errors[each]) if each in errors else (0.0, math.inf)
-        for each in range(players)
-    ]
+    factors = _Factors(_derivatives(strength, pairings, row)[1])
+    rated = {player: (elo, 0.0) for player, elo in fixed.items()}
+    for player, number in row.items():
+        rated[player] = SCALE * strength[player], Z95 * SCALE * math.sqrt(factors.inverse(number))
+    return [rated.get(player, (0.0, math.inf)) for player in range(players)]
 
 
-def connected(players: int, pairings: Sequence[Pairing], anchors: Iterable[int]) -> set[int]:
-    """The players that a chain of pairings links to an anchor, the anchors included."""
-    beside: list[set[int]] = [set() for _ in range(players)]
+def _guess(players: int, pairings: Sequence[Pairing], fixed: Mapping[int, float]) -> dict[int, float]:
+    """A first log strength of each player whom a chain of pairings links to an anchor: by the pairing it is reached by."""
+    beside: list[list[Pairing]] = [[] for _ in range(players)]
     for pairing in pairings:
-        beside[pairing.a].add(pairing.b)
-        beside[pairing.b].add(pairing.a)
-    reached = set(anchors)
-    waiting = list(reached)
+        beside[pairing.a].append(pairing)
+        beside[pairing.b].append(pairing)
+    found = {player: elo / SCALE for player, elo in fixed.items()}
+    waiting = deque(found)
     while waiting:
-        new = beside[waiting.pop()] - reached
-        reached |= new
-        waiting += new
-    return reached
+        player = waiting.popleft()
+        for pairing in beside[player]:
+            other, sign = (pairing.b, -1) if pairing.a == player else (pairing.a, 1)
+            if other not in found:
+                won, lost = pairing.points + PRIOR_GAMES / 2, pairing.games - pairing.points + PRIOR_GAMES / 2
+                found[other] = found[player] + sign * math.log(won / lost)
+                waiting.append(other)
+    return found
 
 
 def _derivatives(
-    strength: Sequence[float], pairings: Sequence[Pairing], row: Mapping[int, int]
-) -> tuple[list[float], list[list[float]]]:
-    """Gradient of the log likelihood by log strength, and the information matrix, of the players in `row`."""
+    strength: Mapping[int, float], pairings: Sequence[Pairing], row: Mapping[int, int]
+) -> tuple[list[float], list[dict[int, float]]]:
+    """Gradient of the log likelihood by log strength, and the information matrix, of the players in `row`.
+
+    The matrix is symmetric, a mapping of columns a row, from the diagonal on.
+    """
     gradient = [0.0] * len(row)
-    information = [[0.0] * len(row) for _ in row]
+    information = [{number: 0.0} for number in range(len(row))]
     for pairing in pairings:
+        if pairing.a not in strength:
+            continue
         games = pairing.games + PRIOR_GAMES
         ahead = strength[pairing.a] - strength[pairing.b]
         odds = math.exp(-abs(ahead))
@@ -100,24 +105,48 @@ def _derivatives(
                 gradient[number] += sign * surplus
                 information[number][number] += weight
         if a is not None and b is not None:
-            information[a][b] -= weight
-            information[b][a] -= weight
+            first, second = min(a, b), max(a, b)
+            information[first][second] = information[first].get(second, 0.0) - weight
     return gradient, information
 
 
-def _solve(matrix: list[list[float]], right: list[list[float]]) -> list[list[float]]:
-    """X with `matrix` X = `right`, for a symmetric positive definite matrix. What is zero is skipped, as most is. A pivot
-    that rounding has eaten up, as between anchors much farther apart than games tell, is the least that it could be."""
-    n = len(matrix)
-    work = [[*row, *other] for row, other in zip(matrix, right, strict=True)]
-    for i in range(n):
-        scale = max(work[i][i], _LEAST_PIVOT * matrix[i][i])
-        work[i] = [value / scale for value in work[i]]
-        for j in range(n):
-            factor = work[j][i]
-            if j != i and factor:
-                work[j] = [a - factor * b if b else a for a, b in zip(work[j], work[i], strict=True)]
-    return [row[n:] for row in work]
+class _Factors:
+    """A sparse symmetric positive definite matrix, factored: releases in a row meet only their neighbours.
+
+    A pivot that rounding has eaten up, as between anchors much farther apart than games tell, is the least that it could be.
+    """
+
+    def __init__(self, matrix: list[dict[int, float]]) -> None:
+        """`matrix` is as `_derivatives` gives it, and used up."""
+        least = [_LEAST_PIVOT * row[number] for number, row in enumerate(matrix)]
+        self._pivots: list[float] = []
+        self._rows: list[list[tuple[int, float]]] = []
+        for number, row in enumerate(matrix):
+            pivot = max(row.pop(number), least[number])
+            later = sorted(row.items())
+            for place, (column, value) in enumerate(later):
+                below = matrix[column]
+                for other, beside in later[place:]:
+                    below[other] = below.get(other, 0.0) - value * beside / pivot
+            self._pivots.append(pivot)
+            self._rows.append(later)
+
+    def solve(self, right: Sequence[float]) -> list[float]:
+        """x with matrix x = `right`."""
+        x = list(right)
+        for number, (pivot, row) in enumerate(zip(self._pivots, self._rows, strict=True)):
+            if x[number]:
+                for column, value in row:
+                    x[column] -= value / pivot * x[number]
+        for number in reversed(range(len(x))):
+            x[number] = (x[number] - sum(value * x[column] for column, value in self._rows[number])) / self._pivots[
+                number
+            ]
+        return x
+
+    def inverse(self, number: int) -> float:
+        """An element of the inverse's diagonal."""
+        return self.solve([float(each == number) for each in range(len(self._pivots))])[number]
 
 
 def state_ratings(state: LogState) -> list[dict[str, Any]]:

@@ -4,7 +4,9 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
+import numpy as np
 import pytest
 
 from node.matches.ratings import PRIOR_GAMES, Pairing, bradley_terry, release_ratings, state_ratings
@@ -67,10 +69,34 @@ def test_who_never_played_has_no_bounds() -> None:
 
 def test_a_long_chain_of_releases() -> None:
     """Each won 70 of 100 against the one before: as far apart as two are, however many they are."""
-    rated = bradley_terry(81, [Pairing(number, number - 1, 70, 100) for number in range(1, 81)])
+    rated = bradley_terry(401, [Pairing(number, number - 1, 70, 100) for number in range(1, 401)])
     step = SCALE * math.log(70.5 / 30.5)
-    assert [elo for elo, _ in rated] == pytest.approx([step * number for number in range(81)], abs=1e-5)
-    assert rated[80][1] == pytest.approx(rated[1][1] * math.sqrt(80), rel=1e-6)
+    assert [elo for elo, _ in rated] == pytest.approx([step * number for number in range(401)], abs=1e-4)
+    assert rated[400][1] == pytest.approx(rated[1][1] * 20, rel=1e-6)
+
+
+@pytest.mark.parametrize("anchors", [{0: 0.0}, {3: 100.0}, {1: -50.0, 7: 300.0}])
+def test_the_maximum_and_its_errors_against_dense_arithmetic(anchors: dict[int, float]) -> None:
+    """The expected points are those made, and errors are from the inverse of a whole matrix, for any web of games."""
+    rng = Random(5)
+    players = 12
+    pairs = [(number, rng.randrange(number)) for number in range(1, players)]
+    pairs += [(a, b) for a, b in ((rng.randrange(players), rng.randrange(players)) for _ in range(20)) if a != b]
+    pairings = [Pairing(a, b, rng.randrange(31), 30) for a, b in pairs]
+    rated = bradley_terry(players, pairings, anchors)
+    surplus, information = np.zeros(players), np.zeros((players, players))
+    for each in pairings:
+        share = 1 / (1 + 10 ** ((rated[each.b][0] - rated[each.a][0]) / 400))
+        games = each.games + PRIOR_GAMES
+        missing = each.points + PRIOR_GAMES / 2 - games * share
+        surplus[[each.a, each.b]] += (missing, -missing)
+        pair = np.array([1.0, -1.0])
+        information[np.ix_([each.a, each.b], [each.a, each.b])] += games * share * (1 - share) * np.outer(pair, pair)
+    free = [player for player in range(players) if player not in anchors]
+    assert np.abs(surplus[free]).max() < 1e-6
+    errors = 1.959964 * SCALE * np.sqrt(np.diag(np.linalg.inv(information[np.ix_(free, free)])))
+    assert [rated[player][1] for player in free] == pytest.approx(list(errors), rel=1e-8)
+    assert {player: rated[player] for player in anchors} == {player: (elo, 0) for player, elo in anchors.items()}
 
 
 def test_anchors_far_away_from_what_the_games_say() -> None:
