@@ -46,9 +46,12 @@ class _Seen:
 
 
 def sample_games(state: LogState, blobs: BlobStore, most: int) -> GameSample:
-    """Looks at the games of up to about `most` accepted batches, as many of each cycle, evenly over its time."""
+    """Looks at the games of about `most` accepted batches, as many of each cycle and at least one, evenly over its time.
+
+    None for `most` 0.
+    """
     cycles = _by_cycle(state)
-    each = max(1, most // max(1, len(cycles)))
+    each = max(1, most // max(1, len(cycles))) if most else 0
     read = missing = 0
     lengths: list[GameLengths] = []
     balance: list[Balance] = []
@@ -79,7 +82,7 @@ def _by_cycle(state: LogState) -> dict[int, list[BatchInfo]]:
 
 
 def _spread(batches: Sequence[BatchInfo], most: int) -> list[BatchInfo]:
-    """At most `most` of them, evenly, the last one included."""
+    """At most `most` of them, evenly spread; of one, the last."""
     count = min(most, len(batches))
     return [batches[(number + 1) * len(batches) // count - 1] for number in range(count)]
 
