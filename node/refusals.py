@@ -29,6 +29,8 @@ from node.matches.setups import OpeningError
 from node.networks import NetworkFault
 from node.peering.addresses import AnnounceError
 from node.peering.transport import CannotListen, TransportError
+from node.reports.drawing import MatplotlibMissing
+from node.reports.gathering import NothingToReport
 from node.services import ServiceLost
 from node.verifier.epoch_keeper import Distrusted
 from protocol.errors import ProtocolError
@@ -52,8 +54,10 @@ REFUSALS: tuple[type[BaseException], ...] = (
     LogFault,
     LogUnbelievable,
     ManifestFileError,
+    MatplotlibMissing,
     NetworkFault,
     NetworkMissing,
+    NothingToReport,
     OSError,
     OpeningError,
     OpponentError,

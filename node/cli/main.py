@@ -27,6 +27,7 @@ COMMANDS = {
     "bench": "node.cli.bench",
     "audit": "node.cli.audit",
     "match": "node.cli.match",
+    "report": "node.cli.report",
     "ratings": "node.cli.ratings",
     "proof": "node.cli.proof",
     "invite": "node.cli.keys",
