@@ -199,8 +199,10 @@ def run_relay(options: NodeOptions) -> int:
     return trio.run(main)
 
 
-def run_coordinator(home: Home, settings: EngineSettings, as_json: bool, peering: Peering) -> int:
-    """Coordinates until stopped; the exit status."""
+def run_coordinator(
+    home: Home, settings: EngineSettings, as_json: bool, peering: Peering, grow: str | None, train_device: str
+) -> int:
+    """Coordinates until stopped; the exit status. See `open_coordinator` for `grow` and `train_device`."""
     selftest()
     events = EventPrinter("coordinator", as_json)
 
@@ -216,6 +218,8 @@ def run_coordinator(home: Home, settings: EngineSettings, as_json: bool, peering
                 announced=peering.announce,
                 blob_options=peering.blobs,
                 lan=peering.lan,
+                grow=grow,
+                train_device=train_device,
             )
             role = await stack.enter_async_context(opening)
             home.fault.unlink(missing_ok=True)

@@ -110,6 +110,12 @@ def _name(context: click.Context, parameter: click.Parameter, value: str | None)
     return value
 
 
+def _shape(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    from native.netfile import Architecture
+
+    return None if value is None else Architecture.parse(value).encode()
+
+
 def _recovery(context: click.Context, parameter: click.Parameter, value: str | None) -> bytes:
     from node.contributor.replacing import recovery_hash_of
 
@@ -242,6 +248,14 @@ def verify(
     callback=_announced,
     help="Multiaddr where others reach it, repeatable; told in the place of those listened at.",
 )
+@click.option("--grow", metavar="NET", callback=_shape, help="Begin a network of another size, as b6c96, next cycle.")
+@click.option(
+    "--train-device",
+    type=click.Choice(["cpu", "cuda"]),
+    default="cpu",
+    show_default=True,
+    help="What trains.",
+)
 @blob_limits
 @lan_option
 @json_lines
@@ -251,6 +265,8 @@ def coordinate(
     threads: int,
     listen: tuple[str, ...],
     announce: tuple[str, ...],
+    grow: str | None,
+    train_device: str,
     up: int | None,
     down: int | None,
     lan: bool,
@@ -264,7 +280,7 @@ def coordinate(
     from node.roles import Peering, run_coordinator
 
     peering = Peering(listen, announce, lan, UseRelays.NEVER, BlobOptions(up, down, work=in_thread))
-    return run_coordinator(Home(directory), _engine(kernel, threads, 1), as_json, peering)
+    return run_coordinator(Home(directory), _engine(kernel, threads, 1), as_json, peering, grow, train_device)
 
 
 def _engine(kernel: str | None, threads: int | None, games: int | None, device: str = "cpu", nice: int = 0) -> Any:

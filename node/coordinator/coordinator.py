@@ -52,6 +52,7 @@ class Coordinator:
         engine: Engine,
         announce: Callable[[bytes], None],
         train: Train,
+        device: str,
     ) -> None:
         self._member = member
         self._secret = secret
@@ -62,7 +63,7 @@ class Coordinator:
         self.prosecutor = Prosecutor(member, secret, log, engine)
         self.intake.on_proof = self.prosecutor.take
         self._adjudicator = Adjudicator(member, secret, log, self.prosecutor.may_reject)
-        self._cycle = TrainingCycle(member, secret, log, train)
+        self._cycle = TrainingCycle(member, secret, log, train, device)
         self._gatekeeper = Gatekeeper(member, secret, log)
         self._filler = Filler(member, secret, log)
         self._overseer = Overseer(member, secret, log)

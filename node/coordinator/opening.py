@@ -13,6 +13,7 @@ import trio
 
 from node.blobs.options import UNLIMITED, BlobOptions
 from node.coordinator.coordinator import Coordinator
+from node.coordinator.growth import Growth
 from node.coordinator.log_writer import LogWriter
 from node.coordinator.trainer_process import Train, train
 from node.disk.blob_store import BlobStore
@@ -99,10 +100,13 @@ async def open_coordinator(
     announced: Sequence[str] = (),
     blob_options: BlobOptions = UNLIMITED,
     lan: bool = False,
+    grow: str | None = None,
+    train_device: str = "cpu",
 ) -> AsyncIterator[Coordinator]:
     """A coordinator of the run founded in `home`, over libp2p unless another transport is given.
 
-    `train` is the trainer's process unless a simulation brings its own. With `lan` the run's nodes on the LAN find it.
+    `train` is the trainer's process unless a simulation brings its own, `train_device` what it trains on. With `lan` the
+    run's nodes on the LAN find it. `grow`: the shape that the next cycle is to begin; raises GrowthRefused or EngineError.
     """
     ticket = home.load_ticket()
     if open_transport is None:
@@ -119,6 +123,9 @@ async def open_coordinator(
             _enter(envelope, state, store)
         for envelope in waiting_roots(home, state):
             _enter(envelope, state, store)
+        growth = Growth(state, store)
+        if grow is not None:
+            growth.ask(grow)
         log = LogWriter(state, store, secret, home.public, trio.current_time)
         async with (
             _swept(log),
@@ -149,10 +156,13 @@ async def open_coordinator(
             sharing = open_sharing(member, host, table)
             runs = {"links": links.run, "bans": conduct.run, "gossip": gossip.run, "sharing": sharing.run}
             keep_services(nursery, member, runs | lan_service(member, table, lan))
-            coordinator = Coordinator(member, secret, log, engine, gossip.announce_head, train)
+            coordinator = Coordinator(member, secret, log, engine, gossip.announce_head, train, train_device)
             reach.coordinator = coordinator
             addresses = transport.addresses()
             events("listening", f"Listening at {', '.join(addresses)}.", address=addresses[0] if addresses else "")
+            if growth.wish is not None:
+                when = "The next cycle" if state.trainings else "The cycle after the first"
+                events("growing", f"{when} begins a network {growth.wish} in the place of {state.cycles.shape}.")
             try:
                 yield coordinator
             finally:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import trio
 
+from native.netfile import Architecture
 from native.network import Network
 from node.coordinator.trainer_process import Report
-from protocol.manifest import Manifest
 
 TRAIN_S = 10.0
 STEPS = 100
@@ -19,14 +19,14 @@ async def train(job_file: Path, report: Report) -> None:
     """See `node.coordinator.trainer_process.Train`."""
     job = json.loads(job_file.read_bytes())
     out = Path(job["out"])
-    spec = Manifest.parse(Path(job["manifest"]).read_bytes()).network
+    shape = Architecture.parse(job["shape"])
     step = job["parent_step"] + STEPS
     for part in range(5):
         await trio.sleep(TRAIN_S / 5)
-        await report({"event": "progress", "step": job["parent_step"] + part * STEPS // 5})
+        await report({"event": "progress", "step": part * STEPS // 5, "steps": STEPS})
     batches = "".join(batch["header_digest"] for batch in job["batches"])
     state = sha256(f"{job['seed']} {job['parent_state'] is None} {step} {batches}".encode()).digest()
-    (out / "network.bin").write_bytes(Network.first(state, spec.blocks, spec.channels))
+    (out / "network.bin").write_bytes(Network.first(state, shape.blocks, shape.channels))
     (out / "weights.bin").write_bytes(b"weights " + state)
     (out / f"train_state-{step:010d}.bin").write_bytes(state)
     result = {
@@ -39,9 +39,9 @@ async def train(job_file: Path, report: Report) -> None:
         "torch": "2.13.0",
         "threads": 1,
         "capability": "simulated",
-        "shape": job.get("shape", spec.shape),
+        "shape": job["shape"],
         "processes": 1,
-        "device": "cpu",
+        "device": job["device"],
         "batches": len(job["batches"]),
         "skipped": [],
         "losses": dict.fromkeys(PARTS, 1.0),
@@ -52,7 +52,6 @@ async def train(job_file: Path, report: Report) -> None:
             "rows": 1024,
             "policy_divergence": 0.01,
             "value_error": 0.01,
-            "value_error_squared": 0.0001,
             "same_first_move": 0.9,
         },
     }

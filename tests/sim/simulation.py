@@ -57,7 +57,7 @@ IN_FLIGHT = 2
 
 
 class Simulation:
-    """A founded run and its nodes. Use `simulated`."""
+    """A founded run and its nodes. Use `simulated`. `grow`: what the coordinator is asked for at its next starts."""
 
     def __init__(
         self, folder: Path, nursery: trio.Nursery, network: MemoryNetwork, manifest: Manifest, word: str
@@ -66,6 +66,7 @@ class Simulation:
         self.network = network
         self.manifest = manifest
         self.word = word
+        self.grow: str | None = None
         self.events: list[Event] = []
         self.ledger = Ledger()
         self.nodes: dict[str, Node] = {}
@@ -282,7 +283,14 @@ class Simulation:
         seed = f"{self.word} {node.name} {len(node.lives)}"
         if node is self.coordinator:
             opening = open_coordinator(
-                home, node.engine, say, clock, open_transport, rng=Random(seed), train=inline_trainer.train
+                home,
+                node.engine,
+                say,
+                clock,
+                open_transport,
+                rng=Random(seed),
+                train=inline_trainer.train,
+                grow=self.grow,
             )
             async with opening as role:
                 node.role, node.member = role, role.intake._member
