@@ -10,6 +10,7 @@ from node.contributor.contributor import Expelled
 from node.contributor.registrar import RegistrationRefused
 from node.contributor.replacing import ReplacementRefused
 from node.control import ControlError
+from node.coordinator.growth import GrowthRefused
 from node.disk.home import HomeError
 from node.disk.keyring import KeyringError
 from node.disk.lockfile import DirectoryInUse
@@ -46,6 +47,7 @@ REFUSALS: tuple[type[BaseException], ...] = (
     EngineError,
     Expelled,
     FoundingError,
+    GrowthRefused,
     HomeError,
     InviteError,
     KeyringError,
