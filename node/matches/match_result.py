@@ -146,7 +146,10 @@ class Tally:
 
 
 def elo_of(wins: int, draws: int, losses: int) -> tuple[float, float]:
-    """Elo difference and half of its 95 % interval, from a score that is kept half a point away from 0 and 1."""
+    """Elo difference and half of its 95 % interval, from a score that is kept half a point away from 0 and 1.
+
+    Where all games were won, or lost, the error reaches to the end of the score's own interval: the other end is infinite.
+    """
     games = max(1, wins + draws + losses)
     raw = (wins + draws / 2) / games
     score = min(max(raw, 0.5 / games), 1 - 0.5 / games) if games > 1 else 0.5
@@ -154,6 +157,9 @@ def elo_of(wins: int, draws: int, losses: int) -> tuple[float, float]:
         (wins * (1 - raw) ** 2 + draws * (0.5 - raw) ** 2 + losses * raw**2) / games, score * (1 - score) / (4 * games)
     )
     elo = 400 * math.log10(score / (1 - score))
+    if raw in (0, 1):
+        end = 400 * math.log10(games / Z95**2)  # Wilson's interval ends at the share games / (games + z^2)
+        return round(elo, 1), round(abs(abs(elo) - end), 1)
     slope = 400 / math.log(10) / (score * (1 - score))
     return round(elo, 1), round(Z95 * slope * math.sqrt(variance / games), 1)
 

@@ -219,7 +219,7 @@ def test_an_interrupt_ends_a_match_soon() -> None:
     assert threading.active_count() == before
 
 
-@pytest.mark.parametrize("counts", [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (100, 0, 0), (0, 0, 100), (3, 4, 5)])
+@pytest.mark.parametrize("counts", [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (100, 0, 0), (0, 0, 100_000), (3, 4, 5)])
 def test_elo_is_finite_and_json(counts: tuple[int, int, int]) -> None:
     elo, error = elo_of(*counts)
     assert math.isfinite(elo)
@@ -236,6 +236,14 @@ def test_known_elo() -> None:
     assert elo_of(10, 0, 90)[0] == pytest.approx(-381.7, abs=0.1)
     assert elo_of(64, 0, 36)[1] == pytest.approx(1.959964 * 400 / math.log(10) / math.sqrt(0.64 * 0.36 * 100), abs=0.1)
     assert elo_of(0, 100, 0)[1] < elo_of(50, 0, 50)[1] / 1.9, "draws vary less"
+
+
+def test_an_elo_without_a_loss_says_how_little_it_knows() -> None:
+    """12 of 12 may be a player who wins 76 % (Wilson 1927), +198 Elo."""
+    for counts, sign in (((12, 0, 0), 1), ((0, 0, 12), -1)):
+        elo, error = elo_of(*counts)
+        assert elo == pytest.approx(sign * 400 * math.log10(11.5 / 0.5), abs=0.1)
+        assert abs(elo) - error == pytest.approx(400 * math.log10(12 / 1.959964**2), abs=0.2)
 
 
 def test_intervals_of_shares() -> None:
