@@ -106,6 +106,11 @@ NONSENSE = [
     ["verify", TICKET, "--kernel", "SCALAR"],
     ["coordinate", "/tmp/none", "--threads", "9999"],
     ["coordinate", "/tmp/none", "--listen", "/dns4/x/tcp/1"],
+    ["coordinate", "/tmp/none", "--grow", "large"],
+    ["coordinate", "/tmp/none", "--grow", "b2c17"],
+    ["coordinate", "/tmp/none", "--grow", "b2c1024"],
+    ["coordinate", "/tmp/none", "--grow", "b99c16"],
+    ["coordinate", "/tmp/none", "--train-device", "abacus"],
     ["local", "--contributors", "0"],
     ["local", "--contributors", "-3"],
     ["local", "--releases", "0"],
@@ -323,6 +328,12 @@ def test_files_in_the_place_of_directories(home: Home, tmp_path: Path) -> None:
     home.public.write_text("a file")
     gonode("audit", "--dir", home.directory).refusal()
     gonode("match", "latest", "random", "--dir", home.directory).refusal()
+
+
+def test_a_network_that_training_has_already_is_none_to_grow_to(home: Home) -> None:
+    assert "Training has a network b1c16 already" in gonode("coordinate", home.directory, "--grow", "b1c16").refusal()
+    with Store(home.database) as store:
+        assert store.get("grow") is None
 
 
 def test_directories_in_the_place_of_files(home: Home) -> None:
