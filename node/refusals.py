@@ -33,6 +33,8 @@ from node.peering.transport import CannotListen, TransportError
 from node.reports.drawing import MatplotlibMissing
 from node.reports.gathering import NothingToReport
 from node.services import ServiceLost
+from node.training.admitted import NoAdmittedData
+from node.training.request import OtherTraining
 from node.verifier.epoch_keeper import Distrusted
 from protocol.errors import ProtocolError
 from verification.faults import LogFault
@@ -59,10 +61,12 @@ REFUSALS: tuple[type[BaseException], ...] = (
     MatplotlibMissing,
     NetworkFault,
     NetworkMissing,
+    NoAdmittedData,
     NothingToReport,
     OSError,
     OpeningError,
     OpponentError,
+    OtherTraining,
     ProofFileError,
     ProtocolError,
     RatingError,

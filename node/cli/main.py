@@ -24,6 +24,7 @@ COMMANDS = {
     "coordinate": "node.cli.roles",
     "relay": "node.cli.relay",
     "local": "node.cli.local",
+    "train": "node.cli.train",
     "bench": "node.cli.bench",
     "audit": "node.cli.audit",
     "match": "node.cli.match",
@@ -113,6 +114,7 @@ def _leave(sentence: str, status: int) -> NoReturn:
 
 def status_of(error: BaseException) -> int | None:
     """The exit status of an error that is the user's or the world's, None for a fault of the program."""
+    from node.coordinator.trainer_process import TrainingFailed
     from node.refusals import NO_ERRORS, REFUSALS, UNREACHABLE_ERRORS
 
     if isinstance(error, BaseExceptionGroup):
@@ -120,6 +122,8 @@ def status_of(error: BaseException) -> int | None:
         return None if None in found else found[0]
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
+    if isinstance(error, TrainingFailed):
+        return error.exit_status
     if isinstance(error, UNREACHABLE_ERRORS):
         return UNREACHABLE
     if isinstance(error, NO_ERRORS):

@@ -30,7 +30,7 @@ class Choices:
     settings: tuple[str, ...] = ()
 
     def lay_over(self, table: Table) -> Table:
-        """A table with these on top; raises LayerError."""
+        """A run's table, or a part of one, with these on top; raises LayerError."""
         table = lay_presets(table, self.presets)
         for text in self.settings:
             with _label(f"--set {text[:80]}"):
@@ -47,14 +47,20 @@ NO_CHOICES = Choices()
 
 
 def lay_presets(table: Table, names: Sequence[str]) -> Table:
-    """A table with presets on top, in their order; raises LayerError."""
+    """A run's table with presets on top, in their order; raises LayerError.
+
+    Of a part of a run's table: with what they say about that part, which must be something.
+    """
     for name in names:
         try:
             preset = tomllib.loads(preset_text(name))
         except KeyError as error:
             raise LayerError(str(error.args[0])) from None
+        own = {key: value for key, value in preset.items() if key in table}
+        if not own:
+            raise LayerError(f"preset {name}: it says nothing about {', '.join(table)}.")
         with _label(f"preset {name}"):
-            table = overlay(table, preset)
+            table = overlay(table, own)
     return table
 
 
@@ -125,7 +131,7 @@ def _unknown(parts: Sequence[str], depth: int, here: Any) -> str:
     above, name = ".".join(parts[:depth]), ".".join(parts[: depth + 1])[:80]
     if not isinstance(here, dict):
         return f"{above} holds no keys; give it a whole TOML value."
-    return f"{name} is not a key of a run's file; {above or 'it'} has {', '.join(here)}."
+    return f"There is no key {name} here; {above or 'the top'} has {', '.join(here)}."
 
 
 def _value_of(text: str, *, is_text: bool) -> Any:

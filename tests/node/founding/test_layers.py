@@ -68,9 +68,9 @@ def test_a_setting(text: str, layer: dict[str, object]) -> None:
     [
         ("", "KEY=VALUE"),
         ("name", "KEY=VALUE"),
-        ("=1", "is not a key of a run's file; it has name, flag, rate, list, part."),
-        ("colour=1", "colour is not a key of a run's file; it has name, "),
-        ("part.colour=1", "part.colour is not a key of a run's file; part has count, word, deep."),
+        ("=1", "There is no key  here; the top has name, flag, rate, list, part."),
+        ("colour=1", "There is no key colour here; the top has name, "),
+        ("part.colour=1", "There is no key part.colour here; part has count, word, deep."),
         ("part.count.x=1", "part.count holds no keys"),
         ("list.0=1", "list holds no keys"),
         ("rate=fast", "'fast' is not a number"),
@@ -117,7 +117,7 @@ def test_unknown_presets_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("training.lr=0.02", "training.lr is not a key of a run's file; training has minibatch, "),
+        ("training.lr=0.02", "There is no key training.lr here; training has minibatch, "),
         ("training.learning_rate=5000", "training.learning_rate must be from 0 to 4294.97"),
         ("training.learning_rate='0.1'", "training.learning_rate must be a number"),
         ("training.minibatch=1.5", "minibatch must be an integer"),
@@ -128,7 +128,7 @@ def test_unknown_presets_are_named(tmp_path: Path) -> None:
         ("stages=[{ from_step = 0, boards = 1 }]", "stages[0].boards must be a list"),
         ("openings.kind=all", "openings.kind must be"),
         ("network.channels=100", "multiple of 16"),
-        ("presets=['7x7']", "presets is not a key"),
+        ("presets=['7x7']", "There is no key presets here"),
     ],
 )
 def test_a_setting_that_gives_no_run(text: str, why: str) -> None:
@@ -149,6 +149,21 @@ def test_what_is_shown_gives_the_same_run(path: Path | None, presets: tuple[str,
     shown = run_file(tmp_path, encode_toml(table))
     assert load_run(shown) == (table, manifest)
     assert parse_manifest(table) == manifest
+
+
+def test_a_part_of_a_run() -> None:
+    """What presets say of other parts is left out; a preset about other parts alone is refused."""
+    window = {"window": table_of(load_manifest(None).window)}
+    assert Choices(("fast",), ("window.exponent=0.5",)).lay_over(window) == {
+        "window": {"first_rows": 6000, "new_rows": 8000, "floor_rows": 15000, "exponent": 0.5}
+    }
+    for choices, why in (
+        (Choices(("fast", "9x9")), "preset 9x9: it says nothing about window."),
+        (Choices((), ("name=x",)), "--set name=x: There is no key name here; the top has window."),
+    ):
+        with pytest.raises(LayerError) as caught:
+            choices.lay_over(window)
+        assert str(caught.value) == why
 
 
 def test_records_as_people_write_them() -> None:

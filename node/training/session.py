@@ -1,0 +1,63 @@
+"""One `gonode train`: runs the trainer's process, passes on what it says, gives the result.
+
+The trainer keeps its states; a session that ended in any way is gone on with by another one with the same request.
+"""
+
+import json
+import signal
+from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from node.coordinator.trainer_process import TrainingFailed, train
+from node.training.request import Prepared
+
+SAVE_WITHIN_S = 600.0
+"""How long one step of a large network, and saving it, may take after Ctrl-C; another Ctrl-C does not wait."""
+
+Listener = Callable[[dict[str, Any]], None]
+
+
+async def run_session(prepared: Prepared, listener: Listener) -> dict[str, Any] | None:
+    """Trains to the end and gives the result; None when a signal asked to stop and the state is saved.
+
+    Raises TrainingFailed.
+    """
+    interrupted = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_watch_signals, nursery.cancel_scope, interrupted)
+        await train(prepared.job, _reporting(listener), SAVE_WITHIN_S)
+        nursery.cancel_scope.cancel()
+    return None if interrupted.is_set() else load_result(prepared.job.parent)
+
+
+def require_trainer() -> None:
+    """Raises TrainingFailed where what trains is not installed."""
+    for name in ("torch", "numpy"):
+        if find_spec(name) is None:
+            raise TrainingFailed(f"Training needs {name}: install gonode with its extra, `gonode[train]`.", 2)
+
+
+def load_result(folder: Path) -> dict[str, Any]:
+    """The result of a training that is done."""
+    found = json.loads((folder / "result.json").read_bytes())
+    assert isinstance(found, dict)
+    return found
+
+
+def _reporting(listener: Listener) -> Callable[[dict[str, Any]], Awaitable[None]]:
+    async def report(event: dict[str, Any]) -> None:
+        listener(event)
+
+    return report
+
+
+async def _watch_signals(scope: trio.CancelScope, interrupted: trio.Event) -> None:
+    """Ctrl-C or SIGTERM: the trainer is told to save."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            interrupted.set()
+            scope.cancel()
