@@ -13,13 +13,16 @@ if TYPE_CHECKING:
     from node.reports.drawing import Palette
 
 MOST_BARS: Final = 12
+POINTS_A_RATE: Final = 4
+"""Rates are over so many points, or a plot of them is all spikes."""
+MINUTES_UP_TO_S: Final = 7200
 
 
 def data_chart(facts: RunFacts) -> Chart | None:
     points = facts.data
     if not points or not points[-1].plies:
         return None
-    axis, unit = _axis(facts, points)
+    axis, unit, _ = _axis(facts, points)
 
     def draw(axes: "Axes", palette: "Palette") -> None:
         axes.plot(axis, [point.plies for point in points], color=palette.series[0], label="plies logged")
@@ -45,15 +48,15 @@ def data_chart(facts: RunFacts) -> Chart | None:
 
 
 def rate_chart(facts: RunFacts) -> Chart | None:
-    points = facts.data
-    if not points or not points[-1].plies:
+    if not facts.data or not facts.data[-1].plies:
         return None
-    axis, unit = _axis(facts, points)
-    is_timed = unit.startswith("hours")
+    points = [*facts.data[:-1:POINTS_A_RATE], facts.data[-1]]
+    axis, unit, seconds = _axis(facts, points)
+    is_timed = seconds > 0
     middles, logged, released = [], [], []
     for (a, before), (b, after) in pairwise(zip(axis, points, strict=True)):
         if b > a:
-            width = (b - a) * 3600 if is_timed else (b - a) / 100
+            width = (b - a) * seconds if is_timed else (b - a) / 100
             middles.append((a + b) / 2)
             logged.append((after.plies - before.plies) / width)
             released.append((after.released_rows - before.released_rows) / width)
@@ -69,7 +72,7 @@ def rate_chart(facts: RunFacts) -> Chart | None:
         axes.set_ylim(bottom=0)
         axes.legend()
 
-    span = (axis[-1] - axis[0]) * 3600 if is_timed else (axis[-1] - axis[0]) / 100
+    span = (axis[-1] - axis[0]) * seconds if is_timed else (axis[-1] - axis[0]) / 100
     mean = (points[-1].plies - points[0].plies) / span
     times = "by the times of the log's cosigned heads" if is_timed else "for the folder has no times of the log"
     return Chart(
@@ -82,15 +85,16 @@ def rate_chart(facts: RunFacts) -> Chart | None:
     )
 
 
-def _axis(facts: RunFacts, points: Sequence[DataPoint]) -> tuple[list[float], str]:
-    """Where the points lie: in hours since the first head, else in log entries."""
+def _axis(facts: RunFacts, points: Sequence[DataPoint]) -> tuple[list[float], str, int]:
+    """Where the points lie, the unit, and its seconds: hours or minutes since the first head, else log entries (0)."""
     times = [point.unix_s for point in points if point.unix_s is not None]
     first = facts.first_unix_s
     if first is None or not times or times[-1] == times[0]:
-        return [float(point.entry) for point in points], "log entries"
+        return [float(point.entry) for point in points], "log entries", 0
+    word, seconds = ("minutes", 60) if times[-1] - first <= MINUTES_UP_TO_S else ("hours", 3600)
     # What no head covers yet was logged after the last one.
-    hours = [((times[-1] if point.unix_s is None else point.unix_s) - first) / 3600 for point in points]
-    return hours, "hours since the first head"
+    values = [((times[-1] if point.unix_s is None else point.unix_s) - first) / seconds for point in points]
+    return values, f"{word} since the first head", seconds
 
 
 def shares_chart(facts: RunFacts) -> Chart | None:

@@ -74,6 +74,8 @@ def losses_chart(facts: RunFacts, name: str, title: str, parts: Sequence[str], u
     def draw(axes: "Axes", palette: "Palette") -> None:
         for part, colour, marker in zip(parts, palette.series, MARKERS, strict=False):
             for cycles, word, line in ((trained, "", "-"), (held_out, ", held out", "--")):
+                if not cycles:
+                    continue
                 reports = [cycle.losses if word == "" else cycle.held_out for cycle in cycles]
                 values = [getattr(report, part) for report in reports]
                 steps = [cycle.steps for cycle in cycles]
@@ -183,9 +185,22 @@ def windows_chart(facts: RunFacts) -> Chart | None:
     def draw(axes: "Axes", palette: "Palette") -> None:
         numbers = [cycle.cycle for cycle in cycles]
         axes.plot(
-            numbers, [cycle.total_rows for cycle in cycles], color=palette.series[1], linestyle="--", label="released"
+            numbers,
+            [cycle.total_rows for cycle in cycles],
+            color=palette.series[1],
+            linestyle="--",
+            marker="s",
+            markersize=3,
+            label="released",
         )
-        axes.plot(numbers, [cycle.window_rows for cycle in cycles], color=palette.series[0], label="in the window")
+        axes.plot(
+            numbers,
+            [cycle.window_rows for cycle in cycles],
+            color=palette.series[0],
+            marker="o",
+            markersize=3,
+            label="in the window",
+        )
         axes.set_xlabel("cycle")
         axes.set_ylabel("rows")
         axes.set_ylim(bottom=0)
