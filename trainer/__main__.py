@@ -1,12 +1,12 @@
-"""`python -m trainer cycle JOB.json`: runs one training cycle.
+"""`python -m trainer cycle JOB.json`: runs one training cycle, by as many processes as the job's manifest says.
 
 Spec: docs/spec/train-state.md. Standard output has one JSON object a line, standard error one sentence when it
-fails. Exit status: 0 done, 1 the training failed (loss not a number, spike), 2 wrong use or bad input, 130 interrupted.
+fails. Exit status: 0 done, 1 the training failed (loss not a number, spike), 2 wrong use or bad input, 3 its processes die
+again and again, 130 interrupted. Started by `torchrun` it is one of the processes.
 """
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from pathlib import Path
@@ -32,24 +32,16 @@ def main(arguments: list[str]) -> int:
         import torch  # noqa: F401
     except ImportError as error:
         return _fail(f"Training needs {error.name or 'torch'}: install gonode with its extra, `gonode[train]`.", 2)
-    from trainer.cycle import run
-    from trainer.errors import TrainerError
-    from trainer.events import Events
-    from trainer.job import Job
+    from trainer.learning.group import is_in_group
+    from trainer.process import processes_of, work
 
-    events = Events(sys.stdout)
-    try:
-        run(Job.load(Path(arguments[1])), events, lambda: stopping)
-    except TrainerError as error:
-        events.failed(str(error))
-        return _fail(str(error), error.exit_status)
-    except BrokenPipeError:  # whoever watched is gone: the same job goes on from its last state
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 130
-    except OSError as error:
-        events.failed(f"The disk refuses: {error}.")
-        return _fail(f"The disk refuses: {error}.", 2)
-    return 0
+    path = Path(arguments[1])
+    processes = 1 if is_in_group() else processes_of(path)
+    if processes > 1:
+        from trainer.launch import launch
+
+        return launch(path, processes)
+    return work(path, lambda: stopping)
 
 
 def _fail(sentence: str, status: int) -> int:

@@ -49,6 +49,8 @@ def run(job: Job, events: Events, is_stopping: Callable[[], bool], group: Group 
     Raises TrainerError; Interrupted once `is_stopping` in any process, and a state is saved.
     """
     pin.pin(job.threads, job.device)
+    if group.size != job.manifest.training.processes:
+        raise BadJob(f"The manifest wants {job.manifest.training.processes} processes, and here are {group.size}.")
     try:
         job.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

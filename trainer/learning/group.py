@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Self
 
+import numpy as np
 import torch
 from torch import Tensor, distributed
 
@@ -107,16 +108,15 @@ class Group:
             distributed.broadcast(length, 0)
             content = torch.empty(int(length), dtype=torch.uint8, device=self.device)
             if self.is_first:
-                content.copy_(torch.frombuffer(bytearray(data), dtype=torch.uint8))
+                content.copy_(_bytes(data))
             distributed.broadcast(content, 0)
         return content.cpu().numpy().tobytes()
 
     def is_same(self, digest: bytes) -> bool:
-        """Whether all processes give the same (not empty) bytes of one length."""
+        """Whether all processes give the same bytes, of one length."""
         if self.size == 1:
             return True
-        mine = torch.frombuffer(bytearray(digest), dtype=torch.uint8).to(self.device)
-        found = self.gather(mine)
+        found = self.gather(_bytes(digest).to(self.device))
         return bool((found == found[0]).all())
 
 
@@ -126,6 +126,10 @@ ALONE: Final = Group()
 def is_in_group() -> bool:
     """Whether this process was started as one of several."""
     return int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
+def _bytes(data: bytes) -> Tensor:
+    return torch.from_numpy(np.frombuffer(data, np.uint8).copy())
 
 
 @contextmanager

@@ -1,0 +1,64 @@
+"""One process of a cycle, alone or in a group: `work` runs it and says how it ended.
+
+Spec: docs/spec/train-state.md ("Events", "More processes"). In a group the first process speaks for all.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO
+
+from trainer.cycle import run
+from trainer.errors import PeerLost, TrainerError
+from trainer.events import Events
+from trainer.job import Job
+from trainer.learning.group import Group
+
+
+def processes_of(path: Path) -> int:
+    """How many processes train the job in a file; 1 when it is no job, so that one says why."""
+    try:
+        return Job.load(path).manifest.training.processes
+    except TrainerError:
+        return 1
+
+
+def work(path: Path, is_stopping: Callable[[], bool], meeting: str = "env://") -> int:
+    """Trains the job in a file, with the group that the environment names (`Group.join`); gives the exit status."""
+    try:
+        job = Job.load(path)
+        group = Group.join(job.device, meeting)
+    except TrainerError as error:
+        return _failed(sys.stdout, sys.stderr, error)
+    if group.is_first:
+        return _work(job, group, is_stopping, sys.stdout, sys.stderr)
+    with open(os.devnull, "w", encoding="ascii") as nowhere:
+        return _work(job, group, is_stopping, nowhere, nowhere)
+
+
+def _work(job: Job, group: Group, is_stopping: Callable[[], bool], out: TextIO, err: TextIO) -> int:
+    try:
+        run(job, Events(out), is_stopping, group)
+    except BrokenPipeError:  # whoever watched is gone: the same job goes on from its last state
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 130
+    except (TrainerError, OSError) as error:
+        return _failed(out, err, error)
+    finally:
+        group.leave()
+    return 0
+
+
+def _failed(out: TextIO, err: TextIO, error: TrainerError | OSError) -> int:
+    sentence, status = f"The disk refuses: {error}.", 2
+    if isinstance(error, TrainerError):
+        sentence, status = str(error), error.exit_status
+    if isinstance(error, PeerLost):
+        Events(out).note(sentence)  # all start again, or their launcher says that they do not
+    else:
+        Events(out).failed(sentence)
+    err.write(sentence + "\n")
+    return status
