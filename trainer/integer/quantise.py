@@ -23,7 +23,7 @@ from trainer.integer.integers import Reals, StepTooSmall
 from trainer.network.model import EPSILON, SCORE_SCALE, Block, Dense, GoNet, HeadConv, Norm
 
 INPUT_STEP: Final = 1 / 64
-_TAIL: Final = 0.9995
+_TAIL: Final = 0.9999
 _LEAST: Final = 1e-3
 _STREAM_MOST: Final = 32767
 
