@@ -8,11 +8,13 @@ same results. Workers take no signal from the terminal and end when their socket
 from __future__ import annotations
 
 import os
+import socket
+import struct
 import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any, Final, Generic, TypeVar
 
@@ -26,9 +28,14 @@ _ENDS_WITHIN_S: Final = 5.0
 class Worker:
     """One process. Each item sent gives one result, in order; OSError or EOFError once it is gone."""
 
-    def __init__(self, descriptors: Sequence[int]) -> None:
-        """Starts it; `descriptors` are open files that its task needs, under the same numbers. The task is sent first."""
-        self.connection, theirs = Pipe()
+    def __init__(self, descriptors: Sequence[int], within_s: float) -> None:
+        """Starts it; `descriptors` are open files that its task needs, under the same numbers. The task is sent first.
+        One that takes or gives nothing for `within_s` counts as gone."""
+        ours, theirs = socket.socketpair()
+        limit = struct.pack("ll", *divmod(int(within_s * 1e6), 10**6))
+        for option in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
+            ours.setsockopt(socket.SOL_SOCKET, option, limit)
+        self.connection = Connection(ours.detach())
         with theirs:
             number = theirs.fileno()
             self.process = subprocess.Popen(
@@ -37,6 +44,7 @@ class Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,  # what it fails at is tried here again, and told of then
+                process_group=0,  # what the terminal sends goes to the trainer alone
                 env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
             )
 
@@ -68,7 +76,7 @@ class Crew(Generic[Item, Result]):
         self._workers: list[Worker] = []
         try:
             for _ in range(count):
-                self._workers.append(Worker(descriptors))
+                self._workers.append(Worker(descriptors, answers_within_s))
         except OSError as error:
             tell(f"A data worker cannot be started ({error.strerror}); the trainer does its part itself.")
         for worker in tuple(self._workers):
