@@ -1,6 +1,7 @@
 """Properties of every record: values of all admitted kinds come back from their bytes, hostile bytes give named errors."""
 
 import re
+from dataclasses import replace
 from typing import Any, get_args, get_origin
 
 import pytest
@@ -9,7 +10,17 @@ from hypothesis import strategies as st
 
 from protocol.envelope import Envelope
 from protocol.errors import ParseError, ProtocolError, TooLarge
-from protocol.manifest import BoardWeight, GatePolicy, KomiWeight, Manifest, NetworkSpec, Opening, Stage
+from protocol.manifest import (
+    BoardWeight,
+    GatePolicy,
+    KomiWeight,
+    Manifest,
+    NetworkSpec,
+    Opening,
+    RatePoint,
+    Stage,
+    TrainingPolicy,
+)
 from protocol.record import Record
 from protocol.root import Role, Root
 from protocol.types import UNSET, ZERO, Choice, Length, Range, Text
@@ -59,6 +70,13 @@ def records(cls: type[Record]) -> st.SearchStrategy[Record]:
         made["komi"] = st.lists(records(KomiWeight), min_size=1, max_size=MOST_ITEMS).map(tuple)
     if cls is Stage:
         made["boards"] = st.lists(records(BoardWeight), min_size=1, max_size=MOST_ITEMS).map(tuple)
+        made |= {name: st.sampled_from((0, 2, 60000)) for name in ("visits_full", "visits_fast")}
+    if cls is TrainingPolicy:
+        made["processes"] = st.sampled_from((1, 2, 4))
+        made["minibatch"] = st.integers(1, 100).map(lambda number: 4 * number)
+        made["schedule"] = st.sets(st.integers(0, 2**64 - 1), max_size=MOST_ITEMS).map(
+            lambda steps: tuple(RatePoint(step, 10**7) for step in sorted(steps))
+        )
     if cls is NetworkSpec:
         made["channels"] = st.integers(1, 32).map(lambda number: 16 * number)
     if cls is Opening:
@@ -199,6 +217,28 @@ def test_manifest_finds_its_stage_and_openings() -> None:
     for stages in ((), (later,), (*manifest.stages, later, later)):
         with pytest.raises(ParseError, match="stages"):
             Manifest(**{**fields, "stages": stages})
+
+
+def test_a_manifest_gives_self_play_the_visits_of_the_stage() -> None:
+    manifest = EXAMPLES["manifest"].record
+    assert isinstance(manifest, Manifest)
+    (first,) = manifest.stages
+    stages = (first, replace(first, from_step=5, visits_full=200), replace(first, from_step=9, visits_fast=3))
+    staged = replace(manifest, stages=stages)
+    visits = [(found.visits_full, found.visits_fast) for found in map(staged.selfplay_at, (0, 4, 5, 8, 9))]
+    assert visits == [(64, 16), (64, 16), (200, 16), (200, 16), (64, 3)]
+    assert replace(staged.selfplay_at(5), visits_full=64) == manifest.selfplay
+    with pytest.raises(ParseError, match="visits must be 0 or from 2 on"):
+        replace(first, visits_fast=1)
+
+
+def test_a_schedule_rises_and_is_short() -> None:
+    policy = EXAMPLES["training-policy"].record
+    assert isinstance(policy, TrainingPolicy)
+    assert replace(policy, schedule=tuple(RatePoint(step, 1) for step in range(64)))
+    for steps in ((1, 1), (2, 1), range(65)):
+        with pytest.raises(ParseError, match="at most 64 points, and their steps rise"):
+            replace(policy, schedule=tuple(RatePoint(step, 1) for step in steps))
 
 
 def test_a_record_too_long_for_a_reader_is_not_written() -> None:

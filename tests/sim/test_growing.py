@@ -1,9 +1,8 @@
 """A run that goes on with a larger network: asked for once, begun from nothing, gated, released, gone on from."""
 
-import json
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
@@ -13,16 +12,14 @@ from protocol.types import ZERO
 from tests.sim.inline_trainer import STEPS
 from tests.sim.manifests import sim_manifest
 from tests.sim.simulation import Simulation, simulated, virtually
+from trainer.job import Job
 
 SMALL, LARGE = "b1c16", "b2c16"
 
 
-def job_of(sim: Simulation, cycle: int) -> dict[str, Any]:
-    """What the trainer was asked for in a cycle."""
-    path = sim.coordinator.home.training / f"cycle-{cycle:05d}" / "job.json"
-    job = json.loads(path.read_bytes())
-    assert isinstance(job, dict)
-    return job
+def job_of(sim: Simulation, cycle: int) -> Job:
+    """What the trainer was asked for in a cycle, as it reads it."""
+    return Job.load(sim.coordinator.home.training / f"cycle-{cycle:05d}" / "job.json")
 
 
 def released(sim: Simulation, shape: str) -> int:
@@ -70,10 +67,10 @@ def test_a_run_goes_on_with_a_larger_network(tmp_path: Path) -> None:
 
     window, policy = state.windows[first].record, state.manifest.training
     job, later = job_of(sim, first + 1), job_of(sim, first + 2)
-    assert (job["shape"], job["parent_state"], job["parent_step"]) == (LARGE, None, STEPS * first)
-    assert job["samples"] == window.rows * policy.samples_per_row_milli // 1000
-    assert (later["shape"], later["parent_step"]) == (LARGE, STEPS * (first + 1))
-    assert later["parent_state"] is not None
+    assert (job.shape.encode(), job.parent_state, job.parent_step) == (LARGE, None, STEPS * first)
+    assert job.samples == window.rows * policy.samples_per_row_milli // 1000
+    assert (later.shape.encode(), later.parent_step) == (LARGE, job.parent_step + STEPS)
+    assert later.parent_digest == sha256(records[first].state).digest()  # the file of this trainer's state
     assert [event.text for event in sim.said("growing")] == [
         f"The next cycle begins a network {LARGE} in the place of {SMALL}."
     ] * 2  # as it is asked, and as it starts again

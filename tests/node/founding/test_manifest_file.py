@@ -8,7 +8,7 @@ from node.disk.home import Home
 from node.founding.founding import found_run, load_founding
 from node.founding.layers import MAX_BYTES
 from node.founding.manifest_file import ManifestFileError, load_manifest
-from protocol.manifest import Manifest
+from protocol.manifest import Manifest, RatePoint
 from protocol.types import ZERO
 from verification.state import LogState
 
@@ -49,6 +49,20 @@ def test_a_file_says_only_what_differs(tmp_path: Path) -> None:
     assert (manifest.name, manifest.gate.elo1, manifest.selfplay.cpuct_micro) == ("mine", 60, 700_000)
     assert manifest.gate.games == default.gate.games
     assert manifest.training == default.training
+
+
+def test_a_stage_may_say_its_visits(tmp_path: Path) -> None:
+    boards = "boards = [{ size = 7, weight = 1, komi = [{ komi = 9, weight = 1 }] }]"
+    manifest = load(
+        tmp_path, f"[[stages]]\nfrom_step = 0\n{boards}\n[[stages]]\nfrom_step = 9\nvisits_full = 300\n{boards}"
+    )
+    assert [(stage.visits_full, stage.visits_fast) for stage in manifest.stages] == [(0, 0), (300, 0)]
+
+
+def test_a_schedule_is_a_list_of_points(tmp_path: Path) -> None:
+    manifest = load(tmp_path, "[training]\nschedule = [{ step = 100, factor = 1.5 }, { step = 900, factor = 0.1 }]")
+    assert manifest.training.schedule == (RatePoint(100, 1_500_000), RatePoint(900, 100_000))
+    assert load_manifest(None).training.schedule == ()
 
 
 def test_lists_are_replaced_as_a_whole(tmp_path: Path) -> None:
@@ -135,6 +149,13 @@ BAD_VALUES = {
     "[training]\nlearning_rate = 5000": "training.learning_rate must be from 0 to 4294.97",
     "[training]\nminibatch = 0": "minibatch must be from 1 to 65536",
     "[training]\nthreads = 1000": "threads must be from 1 to 256",
+    "[training]\nprocesses = 65": "processes must be from 1 to 64",
+    "[training]\nprecision = 'float8'": "precision must be one of float32, bfloat16",
+    "[training]\nleast_same_move = 1.5": "training.least_same_move must be from 0 to 1",
+    "[training]\nschedule = 1": "schedule must be a list",
+    "[training]\nschedule = [{ step = 1 }]": "training.schedule[0].factor is missing",
+    "[training]\nschedule = [{ step = 1, factor = 11 }]": "training.schedule[0].factor must be from 0 to 10",
+    "[training]\nschedule = [{ step = 5, factor = 1 }, { step = 5, factor = 2 }]": "at most 64 points, and their steps rise",
     "[limits]\nblob_bytes = 999999999999": "blob_bytes must be from 1024",
     "stages = 1": "stages must be a list",
     "stages = [1]": "stages[0] must be a table",
@@ -162,6 +183,7 @@ BAD_VALUES = {
     "stages = [{ from_step = 5, boards = [{ size = 7, weight = 1, komi = [{ komi = 7, weight = 1 }] }] }]": (
         "stages must start at step 0"
     ),
+    "stages = [{ from_step = 0, visits_full = 1, boards = [] }]": "stages[0]: Stage: visits must be 0 or from 2 on",
     "a = 1\na = 2": "not a TOML file",
     "= 1": "not a TOML file",
     "name = ": "not a TOML file",
