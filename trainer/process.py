@@ -35,7 +35,7 @@ def work(path: Path, is_stopping: Callable[[], bool], meeting: str = "env://") -
         return _failed(sys.stdout, sys.stderr, error)
     if group.is_first:
         return _work(job, group, is_stopping, sys.stdout, sys.stderr)
-    with open(os.devnull, "w", encoding="ascii") as nowhere:
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
         return _work(job, group, is_stopping, nowhere, nowhere)
 
 

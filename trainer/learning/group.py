@@ -138,4 +138,4 @@ def _peers() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        raise PeerLost(f"Another process of the group is gone or silent: {str(error).splitlines()[0]}") from error
+        raise PeerLost("Another process of the group died or does not answer.") from error
