@@ -1,14 +1,17 @@
 """Training as a process of its own: `python -m trainer cycle JOB.json`, watched line by line.
 
 Spec of the job and its output: `docs/spec/train-state.md`. The trainer keeps its own states, so a killed one is started
-again with the same job and ends in the same bytes.
+again with the same job and ends in the same bytes. Where the manifest wants several processes, it starts and restarts
+them itself; all are of one session, and end with it.
 """
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +59,9 @@ async def train(job: Path, report: Report, stop_within_s: float = STOP_WITHIN_S)
 async def _run_once(job: Path, report: Report, stop_within_s: float) -> tuple[int, bool, str]:
     command = [sys.executable, "-m", "trainer", "cycle", str(job)]
     moved = False
-    process = await trio.lowlevel.open_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = await trio.lowlevel.open_process(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
     assert process.stdout is not None
     assert process.stderr is not None
     tail = bytearray()
@@ -77,8 +82,7 @@ async def _run_once(job: Path, report: Report, stop_within_s: float) -> tuple[in
                             await report(event)
                 await process.wait()
             if silence.cancelled_caught:
-                process.kill()
-                await process.wait()
+                await _kill(process)
                 nursery.cancel_scope.cancel()  # a child of its own may hold the pipe
                 return process.returncode or 0, moved, f"it said nothing for {SILENT_S:g} s and was ended"
             nursery.cancel_scope.deadline = trio.current_time() + LAST_WORDS_S
@@ -89,10 +93,16 @@ async def _run_once(job: Path, report: Report, stop_within_s: float) -> tuple[in
                 with trio.move_on_after(stop_within_s):
                     await process.wait()
                 if process.returncode is None:
-                    process.kill()
-                    await process.wait()
+                    await _kill(process)
     lines_out = tail.decode("utf-8", "replace").strip().splitlines()
     return process.returncode or 0, moved, lines_out[-1] if lines_out else ""
+
+
+async def _kill(process: trio.Process) -> None:
+    """Ends the trainer and all processes that it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
 
 
 async def _keep_tail(stream: trio.abc.ReceiveStream, tail: bytearray) -> None:

@@ -65,3 +65,14 @@ async def test_a_refused_job_is_told_with_its_reason(monkeypatch: pytest.MonkeyP
     with pytest.raises(TrainingFailed, match=r"^The job names no window\.$"):
         await trained(tmp_path)
     assert lives(tmp_path) == 1
+
+
+async def test_one_that_hangs_takes_its_processes_with_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(trainer_process, "SILENT_S", 0.5)
+    child = f"{{ sleep 1000 & echo $! > {tmp_path}/child; wait; }}\n"
+    trainer_of(monkeypatch, tmp_path, f"{SAYS}if [ ! -f {tmp_path}/child ]; then {child}fi\n")
+    await trained(tmp_path)
+    pid = (tmp_path / "child").read_text().strip()
+    with trio.fail_after(10):
+        while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
+            await trio.sleep(0.01)
