@@ -11,12 +11,17 @@ import os
 import torch
 
 from trainer.errors import NoDevice
+from trainer.memory import keep_freed_memory
 
 _CHOICES = ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS")
 
 
 def pin(threads: int, device: str = "cpu") -> None:
-    """Fixes the thread count and allows deterministic algorithms only. Call before any work; raises NoDevice."""
+    """Fixes the thread count, allows deterministic algorithms only, and keeps memory from step to step.
+
+    Call before any work; raises NoDevice.
+    """
+    keep_freed_memory()
     if device == "cuda":
         if not torch.cuda.is_available():
             raise NoDevice("This machine, or this build of torch, has no CUDA device.")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +19,7 @@ from torch.nn import functional
 from native.netfile import PLANES, Architecture
 from trainer.learning.group import ALONE, Group
 from trainer.network.shared_norm import EPSILON as EPSILON
-from trainer.network.shared_norm import shared_norm
+from trainer.network.shared_norm import moments_of, shared_norm
 
 SCORE_SCALE = 16.0
 LARGEST_BOARD = 361
@@ -82,20 +83,13 @@ class Norm(nn.Module):
     def forward(self, x: Tensor, canvas: Canvas) -> Tensor:
         if not self.training:
             return functional.batch_norm(x, self.mean, self.variance, self.gamma, self.beta, False, 0.0, EPSILON)
-        if canvas.group.size > 1 and self.collect is None:
-            return shared_norm(x, canvas.mask, canvas.points.sum(), self.gamma, self.beta, canvas.group)
-        if canvas.mask is None and self.collect is None:
-            return functional.batch_norm(x, None, None, self.gamma, self.beta, True, 0.0, EPSILON)
         count = canvas.points.sum()
-        mean = canvas.cut(x).sum((0, 2, 3)) / count
-        centred = x - mean[:, None, None]
-        variance = canvas.cut(centred * centred).sum((0, 2, 3)) / count
         if self.collect is not None:
+            mean, variance = moments_of(x, canvas.mask, count)
             self.collect.append((float(count), mean.double(), variance.double()))
-        y = centred * torch.rsqrt(variance + EPSILON)[:, None, None]
-        if self.gamma is not None:
-            y = y * self.gamma[:, None, None]
-        return y + self.beta[:, None, None]
+        elif canvas.group.size == 1 and canvas.mask is None:
+            return functional.batch_norm(x, None, None, self.gamma, self.beta, True, 0.0, EPSILON)
+        return shared_norm(x, canvas.mask, count, self.gamma, self.beta, canvas.group)
 
 
 class Conv(nn.Module):
@@ -135,11 +129,11 @@ class Block(nn.Module):
         self.conv2 = Conv(channels, channels, 3, 1.0)
 
     def forward(self, x: Tensor, canvas: Canvas, name: str, watch: Watch) -> Tensor:
-        a = watch(f"{name}.a", canvas.cut(functional.relu(self.norm(x, canvas))))
+        a = watch(f"{name}.a", canvas.cut(torch.relu_(self.norm(x, canvas))))
         t = self.norm1(self.conv1(a), canvas)
         if self.pool is not None:
             t = t + self.pool(torch.cat(mean_max(a, canvas), 1))[:, :, None, None]
-        t = watch(f"{name}.t", canvas.cut(functional.relu(t)))
+        t = watch(f"{name}.t", canvas.cut(torch.relu_(t)))
         added = watch(f"{name}.added", canvas.cut(self.conv2(t)))
         return x + added
 
@@ -198,18 +192,18 @@ class GoNet(nn.Module):
         x = watch("stem.added", canvas.cut(self.stem(planes).float()))
         for i, block in enumerate(self.blocks):
             x = block(watch(f"block{i}.x", x), canvas, f"block{i}", watch)
-        z = watch("tip.a", canvas.cut(functional.relu(self.tip(watch("tip.x", x), canvas))))
+        z = watch("tip.a", canvas.cut(torch.relu_(self.tip(watch("tip.x", x), canvas))))
 
-        g = watch("pool_conv.t", canvas.cut(functional.relu(self.pool_conv(z, canvas))))
+        g = watch("pool_conv.t", canvas.cut(torch.relu_(self.pool_conv(z, canvas))))
         pooled = self.policy_pool(torch.cat(mean_max(g, canvas), 1))
-        p = canvas.cut(functional.relu(self.policy_conv(z, canvas) + pooled[:, :, None, None]))
+        p = canvas.cut(torch.relu_(self.policy_conv(z, canvas) + pooled[:, :, None, None]))
         p = watch("policy_conv.t", p)
         p_pooled = torch.cat(mean_max(p, canvas), 1)
 
-        v = watch("value_conv.t", canvas.cut(functional.relu(self.value_conv(z, canvas))))
+        v = watch("value_conv.t", canvas.cut(torch.relu_(self.value_conv(z, canvas))))
         mean, most = mean_max(v, canvas)
         total = mean * (canvas.points / LARGEST_BOARD)[:, None]
-        hidden = watch("value_hidden.t", functional.relu(self.value_hidden(torch.cat((mean, most, total), 1))))
+        hidden = watch("value_hidden.t", torch.relu_(self.value_hidden(torch.cat((mean, most, total), 1))))
         points = (p.permute(0, 2, 3, 1).flatten(1, 2), v.permute(0, 2, 3, 1).flatten(1, 2))
         return Heads(
             policy=torch.cat((self.policy_point(points[0])[:, :, 0], self.policy_pass(p_pooled)), 1).float(),
@@ -226,4 +220,27 @@ class GoNet(nn.Module):
 def mean_max(x: Tensor, canvas: Canvas) -> tuple[Tensor, Tensor]:
     """Means over each board's points and maxima, [N, C] each; x is 0 off the boards and nowhere negative."""
     flat = x.permute(0, 2, 3, 1).flatten(1, 2)
-    return flat.sum(1) / canvas.points[:, None], flat.amax(1)
+    return flat.sum(1) / canvas.points[:, None], _most(flat)
+
+
+def _most(flat: Tensor) -> Tensor:
+    """Maxima over the points of [N, P, C]."""
+    most: Tensor = _Most.apply(flat)  # type: ignore[no-untyped-call]
+    return most
+
+
+class _Most(torch.autograd.Function):
+    """`amax`, and its gradient, equal parts to equal maxima, in fewer and smaller tensors."""
+
+    @staticmethod
+    def forward(ctx: Any, flat: Tensor) -> Tensor:
+        most = flat.amax(1)
+        ctx.save_for_backward(flat, most)
+        return most
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        flat, most = ctx.saved_tensors
+        is_most = torch.empty_like(flat)
+        torch.eq(flat, most[:, None], out=is_most)
+        return is_most.mul_((gradients[0] / is_most.sum(1))[:, None])

@@ -1,7 +1,8 @@
-"""Batch norm whose moments are those of the minibatch in all processes together: `shared_norm`.
+"""Batch norm whose moments are those of the minibatch's boards in all processes together: `shared_norm`.
 
 Spec: docs/spec/train-state.md ("More processes"). One collective forward (count, mean, variance of each process, put
-together in the order of ranks) and one backward. Torch's SyncBatchNorm does the same on GPUs only, and without masks.
+together in the order of ranks) and one backward; none in a group of one, which is how boards of several sizes are normed.
+Torch's SyncBatchNorm does the same on GPUs only, and without masks.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ def shared_norm(
 
 def moments_of(x: Tensor, mask: Tensor | None, count: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and variance f32 [C] of the `count` points of `x` in this process where `mask` is 1."""
-    x = x.float()
+    rows = _rows(x)
     if mask is None:
-        variance, mean = torch.var_mean(x, (0, 2, 3), correction=0)
-        return mean, variance
-    mean = (x * mask).sum((0, 2, 3)) / count
-    centred = (x - mean[:, None, None]) * mask
-    return mean, centred.square().sum((0, 2, 3)) / count
+        mean = rows.sum(0) / count
+        return mean, (rows - mean).square_().sum(0) / count
+    inside = _rows(mask)
+    mean = (rows * inside).sum(0) / count
+    return mean, ((rows - mean) * inside).square_().sum(0) / count
 
 
 class _SharedNorm(torch.autograd.Function):
@@ -46,24 +47,30 @@ class _SharedNorm(torch.autograd.Function):
         parts = group.gather(torch.cat((count.reshape(1), *moments_of(x, mask, count)))).double()
         share = parts[:, :1] / parts[:, 0].sum()
         means, variances = parts[:, 1:].chunk(2, 1)
-        mean = (share * means).sum(0)
-        variance = (share * (variances + (means - mean) ** 2)).sum(0)
-        ctx.group, ctx.count, ctx.scaled = group, parts[:, 0].sum(), gamma is not None
-        weight = torch.ones_like(beta) if gamma is None else gamma
-        saved = (x, mask, weight, mean.float(), variance.float())
-        ctx.save_for_backward(*saved)
-        return functional.batch_norm(x, saved[3], saved[4], gamma, beta, False, 0.0, EPSILON)
+        exact = (share * means).sum(0)
+        variance = (share * (variances + (means - exact) ** 2)).sum(0).float()
+        mean, inverse, of_all = exact.float(), torch.rsqrt(variance + EPSILON), parts[:, 0].sum().float()
+        ctx.group = group
+        ctx.save_for_backward(x, mask, gamma, mean, inverse, of_all)
+        return functional.batch_norm(x, mean, variance, gamma, beta, False, 0.0, EPSILON)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        x, mask, weight, mean, variance = ctx.saved_tensors
-        # With fixed moments first; what follows from their depending on x is taken off then.
-        to_x, to_gamma, to_beta = torch.ops.aten.native_batch_norm_backward(
-            gradients[0], x, weight, mean, variance, None, None, False, EPSILON, [True, True, True]
-        )
-        of_all = ctx.group.total(torch.cat((to_gamma, to_beta)))
-        gain = weight * torch.rsqrt(variance + EPSILON) / ctx.count.float()
-        slope, level = (gain * part for part in of_all.chunk(2))
-        less = functional.batch_norm(x, mean, variance, slope, level, False, 0.0, EPSILON)
-        to_x = to_x - (less if mask is None else less * mask)
-        return to_x, None, None, to_gamma if ctx.scaled else None, to_beta, None
+        x, mask, gamma, mean, inverse, count = ctx.saved_tensors
+        gradient, centred = _rows(gradients[0]), _rows(x) - mean
+        to_beta = gradient.sum(0)
+        to_gamma = (gradient * centred).sum(0) * inverse
+        gain = inverse if gamma is None else gamma * inverse
+        of_beta, of_gamma = (ctx.group.total(torch.cat((to_beta, to_gamma))) / -count).chunk(2)
+        # Off the boards x has no part in the moments.
+        through_moments = centred.mul_(gain * inverse * of_gamma).add_(gain * of_beta)
+        if mask is not None:
+            through_moments.mul_(_rows(mask))
+        n, channels, *sides = x.shape
+        to_x = through_moments.addcmul_(gradient, gain).view(n, *sides, channels).permute(0, 3, 1, 2).to(x.dtype)
+        return to_x, None, None, None if gamma is None else to_gamma, to_beta, None
+
+
+def _rows(x: Tensor) -> Tensor:
+    """x [N, C, S, S] as f32 [N * S * S, C]: the same memory when the channels lie last."""
+    return x.permute(0, 2, 3, 1).reshape(-1, x.shape[1]).float()

@@ -11,7 +11,7 @@ from native.netfile import Architecture
 from trainer.data.minibatch import Minibatch
 from trainer.learning.optimiser import Optimiser
 from trainer.network.loss import PARTS, LossWeights, losses
-from trainer.network.model import Canvas, GoNet, Heads, Norm
+from trainer.network.model import Canvas, GoNet, Heads, Norm, mean_max
 from trainer.network.moments import measure
 
 WEIGHTS = LossWeights(1.0, 0.15, 1.0, 0.2, 0.3, 0.25)
@@ -72,6 +72,19 @@ def test_both_ways_of_normalising_agree_in_value_and_gradient() -> None:
         outputs.append(y[:, :, :7, :7])
     assert torch.allclose(outputs[0], outputs[1], atol=1e-5)
     assert torch.allclose(gradients[0], gradients[1], atol=1e-4)
+
+
+def test_equal_maxima_share_the_gradient() -> None:
+    x = torch.randint(0, 4, (5, 3, 4, 4), generator=torch.Generator().manual_seed(2)).float()
+    of_mean, of_most = torch.arange(15.0).view(5, 3), torch.arange(15.0).flip(0).view(5, 3)
+    leaf, plain = x.clone().requires_grad_(), x.clone().requires_grad_()
+    mean, most = mean_max(leaf, Canvas(None, torch.full((5,), 16.0)))
+    (mean * of_mean + most * of_most).sum().backward()
+    (plain.mean((2, 3)) * of_mean + plain.amax((2, 3)) * of_most).sum().backward()
+    assert torch.equal(most, x.amax((2, 3)))
+    assert leaf.grad is not None
+    assert plain.grad is not None
+    assert torch.allclose(leaf.grad, plain.grad, atol=1e-6)
 
 
 def test_measured_moments_are_those_of_all_parts() -> None:
