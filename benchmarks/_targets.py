@@ -162,6 +162,15 @@ TARGETS = (
         at_most=True,
     ),
     Target(
+        "training rows/s read from batches on one core, 9x9",
+        *("reader", 20_000, cell("Rows on one core", "read rows/s", subject="9x9 uniform")),
+    ),
+    Target(
+        "% of its time that the optimiser waits for data, b4c64 on 9x9, one worker",
+        *("reader", 5, cell("Waiting for data", "waiting %", workers=1)),
+        at_most=True,
+    ),
+    Target(
         "s until 20 processes heard of a head, a fifth of them killed meanwhile: the median",
         *("gossip", 1, cell("rows", "median s", what="heard")),
         at_most=True,

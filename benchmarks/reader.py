@@ -62,6 +62,11 @@ def refused(file: BatchFile, why: str) -> None:
     raise SystemExit(f"Batch {file.name} was refused: {why}")
 
 
+def lost(text: str) -> None:
+    """No worker ends before it is let go."""
+    raise SystemExit(text)
+
+
 def measure(subject: Subject, kernel: Kernel, seconds: float) -> tuple[Row, Window]:
     """Reading, reading again and laying out; and the window."""
     manifest = manifest_of()
@@ -100,7 +105,7 @@ def measure_waiting(window: Window, workers: int, seconds: float) -> Row:
     pin(1)
     learner = Learner(manifest_of(), bytes(32), shape=SHAPE)
     sampler = Sampler(bytes(32), window.numbers(held_out=False), MINIBATCH)
-    with Feeder(window, sampler, workers, print) as feeder:
+    with Feeder(window, sampler, workers, lost) as feeder:
         for step in range(3):
             learner.step(feeder.minibatch(step), 0)
         started, waited, steps = time.perf_counter(), feeder.waited_s, 0
