@@ -102,7 +102,7 @@ class _Cycle:
         with self._metrics() as metrics, Feeder(self._window, sampler, job.workers, self._events.note) as feeder:
             for done in range(self._position.done, job.steps):
                 if group.is_any(is_stopping()):
-                    if done:
+                    if done and not self._is_recorded(done):
                         self._save(done)
                     raise Interrupted(
                         f"Interrupted after {done} of {job.steps} steps; the same job goes on from there."

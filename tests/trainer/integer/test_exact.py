@@ -1,51 +1,21 @@
 """What a cycle exports is what the engine plays: the float32 twin gives every kernel's integers on 10,000 positions."""
 
-import random
-
 import numpy as np
-import numpy.typing as npt
 import pytest
 import torch
 
-from native.game import Game
-from native.netfile import PLANES, Architecture
+from native.netfile import Architecture
 from native.network import Evaluator as Engine
 from native.network import Kernel, Network
-from native.rules import Ko, Rules
-from trainer.data.minibatch import Minibatch
+from tests.trainer.integer.random_positions import Planes, part_of, positions_of
 from trainer.integer.quantise import observe, quantise
 from trainer.network.model import GoNet
 from trainer.network.moments import measure
 from trainer.serving.evaluator import OUTPUT, Evaluator
 
-Planes = npt.NDArray[np.uint8]
-
 POSITIONS = {7: 5600, 9: 3200, 13: 800, 19: 400}
 PART = 100
 SHAPES = (Architecture(2, 16), Architecture(3, 16), Architecture(1, 32), Architecture(1, 64))
-
-
-def positions_of(size: int, count: int) -> Planes:
-    """Input planes of the positions of random games, u8 [count, 20, size, size]."""
-    r = random.Random(size)
-    rules = Rules(size, size, 15, ko=Ko.POSITIONAL, suicide=False, pass_alive=True, settled_end=True)
-    found: list[bytes] = []
-    while len(found) < count:
-        game = Game(rules)
-        while len(found) < count and any(legal := game.legal()):
-            moves = [move for move, is_legal in enumerate(legal[:-1]) if is_legal]
-            game.play(r.choice(moves) if moves and r.random() < 0.99 else size * size)
-            found.append(game.features())
-    return np.frombuffer(b"".join(found), np.uint8).reshape(count, PLANES, size, size)
-
-
-def part_of(planes: Planes) -> Minibatch:
-    """The positions as calibration rows, which need no targets."""
-    n, size = len(planes), planes.shape[2]
-    none, points = torch.zeros(n), torch.zeros(n, size * size)
-    moves = torch.zeros(n, size * size + 1)
-    real = torch.from_numpy(planes.astype(np.float32) / 64)
-    return Minibatch(real, moves > 0, moves, moves, none, none, none, points, points, whole=True)
 
 
 def exported(shape: Architecture, positions: dict[int, Planes]) -> bytes:
