@@ -30,7 +30,7 @@ def shared_norm(
 
 def moments_of(x: Tensor, mask: Tensor | None, count: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and variance f32 [C] of the `count` points of `x` in this process where `mask` is 1."""
-    rows = _rows(x)
+    rows = _rows(x).float()
     if mask is None:
         mean = rows.sum(0) / count
         return mean, (rows - mean).square_().sum(0) / count
