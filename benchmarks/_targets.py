@@ -76,6 +76,16 @@ def largest(title: str, column: str) -> Find:
     return find
 
 
+def smallest(title: str, column: str) -> Find:
+    """Finds the smallest number of a column, over the rows that have one."""
+
+    def find(tables: Tables) -> float | None:
+        found = [row[column] for name, rows in tables.items() if name.startswith(title) for row in rows]
+        return min((float(number) for number in found if number != "-"), default=None)
+
+    return find
+
+
 def total(title: str, column: str) -> Find:
     """Finds the sum of a column over all tables of the title."""
 
@@ -94,6 +104,12 @@ def engines_beside(title: str) -> Callable[[Tables], str]:
         return ", ".join(f"{row['engine']} {row['evaluations/s']:,.0f}" for row in rows if row["of peak"] == "-")
 
     return find
+
+
+def trainers(tables: Tables) -> str:
+    """The rows of `benchmarks.train_katago`, ours among them: the target is a ratio."""
+    rows = [row for rows in tables.values() for row in rows]
+    return ", ".join(f"{row['trainer']} ({row['norm']}, {row['layout']}) {row['samples/cpu s']:,.0f}" for row in rows)
 
 
 def self_play_network(tables: Tables) -> str:
@@ -197,5 +213,10 @@ TARGETS = (
         "s to check a fraud proof, scalar",
         *("proof", 5, largest("check of a fraud proof", "seconds_scalar")),
         at_most=True,
+    ),
+    Target(
+        "trained samples/s, b4c64 at 9x9 on one core, in times of KataGo's own trainer at its fastest",
+        *("train_katago", 1, smallest("rows", "gonode/this")),
+        peers=trainers,
     ),
 )
