@@ -86,7 +86,7 @@ def train(
         finally:
             screen.close()
     if result is None:
-        screen.say(f"Stopped {screen.where}; the same command goes on from there.")
+        screen.say(f"Stopped; the same command goes on with {prepared.job.parent}.")
         return INTERRUPTED
     summary = summarise(prepared, result, time.monotonic() - started)
     if as_json:
@@ -106,6 +106,8 @@ def summarise(prepared: "Prepared", result: dict[str, Any], seconds: float) -> d
         "weights": str(folder / result["weights"]["path"]),
         "steps": result["steps"],
         "samples": result["samples"],
+        "processes": result["processes"],
+        "device": result["device"],
         "rows": result["rows"],
         "batches": prepared.batches,
         "missing": prepared.missing,
@@ -144,8 +146,6 @@ def _beginning(prepared: "Prepared") -> str:
 class Screen(Protocol):
     """Where progress goes."""
 
-    where: str
-
     def say(self, text: str) -> None:
         """One line that stays."""
         ...
@@ -163,7 +163,6 @@ class Lines:
     """A line each ten seconds."""
 
     def __init__(self) -> None:
-        self.where = "before the first step"
         self._last = -EVERY_S
 
     def say(self, text: str) -> None:
@@ -174,7 +173,6 @@ class Lines:
         """See `Screen.hear`."""
         kind = event.get("event")
         if kind == "progress":
-            self.where = f"after {event['step']} of {event['steps']} steps"
             now = time.monotonic()
             if now - self._last >= EVERY_S or event["step"] == event["steps"]:
                 self._last = now
@@ -190,7 +188,6 @@ class Bar:
     """A bar that is renewed, on a terminal."""
 
     def __init__(self) -> None:
-        self.where = "before the first step"
         self._bar: Progress | None = None
 
     def say(self, text: str) -> None:
@@ -204,7 +201,6 @@ class Bar:
     def hear(self, event: dict[str, Any]) -> None:
         """See `Screen.hear`."""
         if event.get("event") == "progress":
-            self.where = f"after {event['step']} of {event['steps']} steps"
             bar = self._begun(event["steps"])
             bar.update(bar.task_ids[0], completed=event["step"], numbers=brief(event))
         elif (text := sentence(event)) is not None:
