@@ -1,0 +1,151 @@
+"""Cycles by two processes, started as the coordinator does and by torchrun: the curve of one, whatever dies on the way."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trainer.cycle import RESULT, run, state_name
+from trainer.errors import BadJob
+from trainer.events import Events
+from trainer.job import Job
+from trainer.metrics import METRICS
+
+Batches = list[dict[str, Any]]
+HOME = Path(__file__).parents[2]
+STEPS = 100
+TINY = {"SHAPE": "b1c16", "SAMPLES": 32 * STEPS, "STATE_EVERY_STEPS": 20, "quantised_share_ppm": 300_000}
+TWO = TINY | {"processes": 2}
+AGENT = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+
+
+def start(path: Path, *how: str) -> subprocess.Popen[str]:
+    """The job as a process that starts the others."""
+    command = [sys.executable, *how, "-m", "trainer", "cycle", str(path)]
+    return subprocess.Popen(command, cwd=HOME, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, list[dict[str, Any]], str]:
+    """How it ended: status, events, standard error."""
+    stdout, stderr = process.communicate(timeout=240)
+    return process.returncode, [json.loads(line) for line in stdout.splitlines()], stderr
+
+
+def files(path: Path) -> dict[str, str]:
+    """The files a job left, by SHA-256."""
+    out = Path(json.loads(path.read_text())["out"])
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in out.iterdir() if file.is_file()}
+
+
+def members_of(pid: int) -> list[int]:
+    """The processes of the group that a launcher started, by their ranks."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+def wait_for(found: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    until = time.monotonic() + 120
+    while not found():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.002)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    return {}
+
+
+@pytest.fixture
+def undisturbed(make_job: Any, mixed_batches: Batches, whole: dict[str, dict[str, str]]) -> dict[str, str]:
+    """The files of a cycle by two processes that nobody disturbs."""
+    if not whole:
+        path = make_job(mixed_batches, "undisturbed", **TWO)
+        status, events, stderr = finish(start(path))
+        assert (status, stderr) == (0, "")
+        assert events[-1]["event"] == "done"
+        assert events[-1]["processes"] == 2
+        whole.update({"files": files(path), "metrics": {"text": (Path(events[-1]["out"]) / METRICS).read_text()}})
+    return whole["files"]
+
+
+def test_two_processes_have_the_losses_of_one(
+    make_job: Any, mixed_batches: Batches, undisturbed: dict[str, str], whole: dict[str, dict[str, str]]
+) -> None:
+    """Steps before rounding, at which a change of the last bit may become one of a whole step, and after it."""
+    path = make_job(mixed_batches, "one", **TINY)
+    job = Job.load(path)
+    run(job, Events(sys.stdout), lambda: False)
+    curves = [
+        [json.loads(line) for line in text.splitlines()[1:]]
+        for text in ((job.out / METRICS).read_text(), whole["metrics"]["text"])
+    ]
+    assert [point["step"] for point in curves[0]] == list(range(10, STEPS + 1, 10))
+    for one, two in zip(*curves, strict=True):
+        assert one.keys() == two.keys()
+        for part, loss in one.items():
+            assert two[part] == pytest.approx(loss, rel=0.01), (part, one["step"])
+    assert set(files(path)) == set(undisturbed)
+
+
+def test_killed_ones_are_started_again_and_end_in_the_same_bytes(
+    make_job: Any, mixed_batches: Batches, undisturbed: dict[str, str]
+) -> None:
+    path = make_job(mixed_batches, "killed", **TWO)
+    out = Path(json.loads(path.read_text())["out"])
+    process = start(path)
+    for rank, moment in ((1, state_name(20)), (0, state_name(60))):
+        wait_for((out / moment).exists, process)
+        os.kill(members_of(process.pid)[rank], signal.SIGKILL)
+    status, events, _ = finish(process)
+    assert status == 0
+    assert [event["event"] for event in events].count("done") == 1
+    assert files(path) == undisturbed
+
+
+def test_interrupted_ones_save_and_go_on(make_job: Any, mixed_batches: Batches, undisturbed: dict[str, str]) -> None:
+    path = make_job(mixed_batches, "interrupted", **TWO)
+    out = Path(json.loads(path.read_text())["out"])
+    for moment, number in ((METRICS, signal.SIGINT), (state_name(40), signal.SIGTERM)):
+        process = start(path)
+        wait_for((out / moment).exists, process)
+        wait_for(lambda: b'"step": ' in (out / METRICS).read_bytes(), process)
+        members = members_of(process.pid)
+        process.send_signal(number)
+        status, _, stderr = finish(process)
+        assert (status, len(stderr.splitlines())) == (130, 1), stderr
+        assert "Interrupted after" in stderr
+        assert not any(Path(f"/proc/{member}").exists() for member in members)
+    assert finish(start(path))[0] == 0
+    assert files(path) == undisturbed
+
+
+def test_torchrun_starts_them_as_well(make_job: Any, mixed_batches: Batches, undisturbed: dict[str, str]) -> None:
+    path = make_job(mixed_batches, "torchrun", **TWO)
+    status, events, stderr = finish(start(path, *AGENT))
+    assert status == 0, stderr
+    assert [event["event"] for event in events if event["event"] != "progress"] == ["exporting", "done"]
+    assert files(path) == undisturbed
+
+
+def test_a_failure_is_told_once_and_not_tried_again(make_job: Any, mixed_batches: Batches) -> None:
+    wild = {"learning_rate_micro": 4_000_000_000, "warmup_steps": 0, "gradient_clip_micro": 0}
+    path = make_job(mixed_batches, "wild", **TWO, **wild)
+    status, events, stderr = finish(start(path))
+    assert status == 1
+    assert len(stderr.splitlines()) == 1
+    assert [event["event"] for event in events].count("failed") == 1
+    assert not (Path(json.loads(path.read_text())["out"]) / RESULT).exists()
+
+
+def test_a_job_for_two_is_not_done_by_one(make_job: Any, mixed_batches: Batches) -> None:
+    with pytest.raises(BadJob, match="wants 2 processes, and here are 1"):
+        run(Job.load(make_job(mixed_batches, **TWO)), Events(sys.stdout), lambda: False)
