@@ -90,15 +90,13 @@ class GtpEngine:
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._stdin, self._stdout, self._stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        os.set_blocking(self._stdin.fileno(), False)
 
     def ask(self, command: str) -> str:
         """The engine's answer to one command, without blanks around it; raises GtpError."""
         self._number += 1
         end_s = time.monotonic() + self._deadline_s
-        try:
-            self._stdin.write(f"{self._number} {command}\n".encode())
-        except (OSError, ValueError):
-            raise self._gone(command) from None
+        self._write(command, end_s)
         status, number, text = self._parse(self._read(command, end_s), command)
         if number and number != str(self._number):
             raise GtpError(f"answered {shown(command)} with the number {number[:20]} of another command{self._words()}")
@@ -128,6 +126,19 @@ class GtpEngine:
         for pipe in (self._stdin, self._stdout, self._stderr):
             with contextlib.suppress(OSError):
                 pipe.close()
+
+    def _write(self, command: str, end_s: float) -> None:
+        """Sends a command with its number; one that answers without reading fills its pipe in the end."""
+        line = f"{self._number} {command}\n".encode()
+        try:
+            with selectors.DefaultSelector() as selector:
+                selector.register(self._stdin, selectors.EVENT_WRITE)
+                while line:
+                    if not selector.select(max(0.0, end_s - time.monotonic())):
+                        raise TimedOut(f"did not read {shown(command)} within {self._deadline_s:g} s{self._words()}")
+                    line = line[self._stdin.write(line) or 0 :]
+        except (OSError, ValueError):
+            raise self._gone(command) from None
 
     def _read(self, command: str, end_s: float) -> str:
         """The text of the next answer, up to its blank line; what it says on standard error is kept meanwhile."""

@@ -14,7 +14,7 @@ from native.game import Game
 from native.rules import Rules
 from node.exchange.sgf_reader import parse_record
 from node.exchange.values import vertex
-from node.matches.gtp_engine import GtpEngine, GtpError, Refused
+from node.matches.gtp_engine import GtpEngine, GtpError, Refused, TimedOut
 from node.matches.gtp_player import GtpOpponent
 from node.matches.match import MatchSettings, play_match
 from node.matches.match_result import MatchResult, Score
@@ -202,4 +202,18 @@ def test_an_engines_children_end_with_it() -> None:
         time.sleep(0.02)
     else:
         pytest.fail("a child is left")
+    engine.release()
+
+
+def test_an_engine_that_answers_and_never_reads() -> None:
+    """Its pipe is full some day; that day has a deadline too."""
+    engine = GtpEngine([sys.executable, "-I", "-c", "while True: print('= D4\\n', flush=True)"], 0.5)
+
+    def play() -> None:
+        for _ in range(1000):
+            engine.ask("play black D4 " + "x" * 150)
+
+    with pytest.raises(TimedOut, match=r"did not read play black D4 x* within 0\.5 s"):
+        play()
+    engine.kill()
     engine.release()
