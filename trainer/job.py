@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,12 +99,12 @@ class Job:
         """Reads a job file, its manifest and its parent state's digest; raises BadJob."""
         try:
             value = json.loads(_read(path, "job"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BadJob(f"The job {path} is not JSON.") from error
         if not isinstance(value, dict) or value.keys() != _FIELDS:
             odd = sorted(_FIELDS ^ set(value)) if isinstance(value, dict) else ["everything"]
             raise BadJob(f"The job {path} has a missing or unknown field: {str(odd[0])[:40]}.")
-        manifest_bytes = _read(Path(_text(value, "manifest")), "manifest")
+        manifest_bytes = _read(_path(value, "manifest"), "manifest")
         if hashlib.sha256(manifest_bytes).digest() != _digest(value, "manifest_digest"):
             raise BadJob("The job's manifest has another digest than the job says.")
         try:
@@ -113,9 +114,9 @@ class Job:
         listed = value["batches"]
         if not isinstance(listed, list) or not listed:
             raise BadJob("The job names no batches.")
-        parent = None if value["parent_state"] is None else Path(_text(value, "parent_state"))
+        parent = None if value["parent_state"] is None else _path(value, "parent_state")
         return cls(
-            out=Path(_text(value, "out")),
+            out=_path(value, "out"),
             manifest=manifest,
             batches=tuple(_batch(item, index) for index, item in enumerate(listed)),
             parent_state=parent,
@@ -128,7 +129,7 @@ class Job:
             threads=_number(value, "threads", 1, 256),
             state_every_steps=_number(value, "state_every_steps", 1, 2**40),
             workers=_number(value, "workers", 0, 64),
-            cache=None if value["cache"] is None else Path(_text(value, "cache")),
+            cache=None if value["cache"] is None else _path(value, "cache"),
         )
 
 
@@ -136,7 +137,7 @@ def _batch(item: Any, index: int) -> BatchFile:
     if not isinstance(item, dict) or item.keys() != {"path", "raw_len", "blob_digest", "header_digest"}:
         raise BadJob(f"The job's batch {index} needs path, raw_len, blob_digest and header_digest.")
     return BatchFile(
-        path=Path(_text(item, "path")),
+        path=_path(item, "path"),
         raw_len=_number(item, "raw_len", 0, 2**26),
         blob_digest=_digest(item, "blob_digest"),
         header_digest=_digest(item, "header_digest"),
@@ -146,9 +147,10 @@ def _batch(item: Any, index: int) -> BatchFile:
 def _read(path: Path, what: str) -> bytes:
     try:
         return path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a path"
-        raise BadJob(f"The {what} {path} cannot be read: {reason}.") from error
+    except OSError as error:
+        raise BadJob(f"The {what} {path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise BadJob(f"The {what} cannot be read: it has no path.") from error
 
 
 def _text(value: Mapping[str, Any], field: str) -> str:
@@ -156,6 +158,17 @@ def _text(value: Mapping[str, Any], field: str) -> str:
     if not isinstance(found, str) or not found:
         raise BadJob(f"The job's {field} must be text.")
     return found
+
+
+def _path(value: Mapping[str, Any], field: str) -> Path:
+    found = _text(value, field)
+    try:
+        usable = b"\0" not in os.fsencode(found)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise BadJob(f"The job's {field} is not a path.")
+    return Path(found)
 
 
 def _shape(value: Mapping[str, Any]) -> Architecture:

@@ -42,7 +42,10 @@ def test_a_cycle_has_at_least_one_step(make_job: MakeJob) -> None:
         ({"WORKERS": 65}, "workers"),
         ({"CACHE": 0}, "cache"),
         ({"PARENT_STATE": "/nowhere/state"}, "parent state /nowhere/state cannot be read"),
-        ({"PARENT_STATE": "a\0b"}, "cannot be read"),
+        ({"PARENT_STATE": "a\0b"}, "parent_state is not a path"),
+        ({"CACHE": "a\0b"}, "cache is not a path"),
+        ({"OUT": "\ud800"}, "out is not a path"),
+        ({"BATCHES": [BATCH | {"path": "a\0b"}]}, "job.s path is not a path"),
         ({"MANIFEST": ""}, "manifest"),
         ({"MANIFEST_DIGEST": "00" * 32}, "another digest"),
         ({"MORE": 1}, "unknown field: more"),
@@ -55,7 +58,7 @@ def test_what_is_wrong_is_one_sentence(make_job: MakeJob, change: dict[str, obje
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "3", '{"out": 1}', "\xff"])
+@pytest.mark.parametrize("text", ["", "[]", "{", "3", '{"out": 1}', "\xff", "[" * 100_000])
 def test_bytes_that_are_no_job(tmp_path: Path, text: str) -> None:
     path = tmp_path / "job.json"
     path.write_bytes(text.encode("latin-1"))
