@@ -176,7 +176,7 @@ def _line(state: dict[str, Any], plies_per_s: float, seconds: float) -> str:
     training = state.get("training") or {}
     doing = state.get("doing", "starting")
     if doing == "training" and training.get("steps"):
-        from node.coordinator.training_progress import training_words
+        from node.coordinator.training_words import training_words
 
         doing = f"training {training_words(training)}"
     elif doing == "gating" and state.get("gate") is not None:

@@ -4,19 +4,16 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from node.cli.choices import choice_options, parse_choices
 from node.cli.main import INTERRUPTED
+from node.cli.training_screen import Bar, Lines, Screen
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from node.training.request import Prepared
-
-EVERY_S = 10.0
 
 
 @click.command()
@@ -141,111 +138,3 @@ def _beginning(prepared: "Prepared") -> str:
         f"{goes_on} {prepared.shape} in {prepared.job.parent}: {prepared.rows:,} rows of "
         f"{counted(prepared.batches, 'batch', 'batches')}{missing}. Ctrl-C saves."
     )
-
-
-class Screen(Protocol):
-    """Where progress goes."""
-
-    def say(self, text: str) -> None:
-        """One line that stays."""
-        ...
-
-    def hear(self, event: dict[str, Any]) -> None:
-        """An event of the trainer."""
-        ...
-
-    def close(self) -> None:
-        """Nothing more comes but lines that stay."""
-        ...
-
-
-class Lines:
-    """A line each ten seconds."""
-
-    def __init__(self) -> None:
-        self._last = -EVERY_S
-
-    def say(self, text: str) -> None:
-        """See `Screen.say`."""
-        print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
-
-    def hear(self, event: dict[str, Any]) -> None:
-        """See `Screen.hear`."""
-        kind = event.get("event")
-        if kind == "progress":
-            now = time.monotonic()
-            if now - self._last >= EVERY_S or event["step"] == event["steps"]:
-                self._last = now
-                self.say(f"step {event['step']} of {event['steps']}  {numbers(event)}")
-        elif (text := sentence(event)) is not None:
-            self.say(text)
-
-    def close(self) -> None:
-        """See `Screen.close`."""
-
-
-class Bar:
-    """A bar that is renewed, on a terminal."""
-
-    def __init__(self) -> None:
-        self._bar: Progress | None = None
-
-    def say(self, text: str) -> None:
-        """See `Screen.say`."""
-        line = f"{time.strftime('%H:%M:%S')} {text}"
-        if self._bar is None:
-            print(line, file=sys.stderr, flush=True)
-        else:
-            self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-    def hear(self, event: dict[str, Any]) -> None:
-        """See `Screen.hear`."""
-        if event.get("event") == "progress":
-            bar = self._begun(event["steps"])
-            bar.update(bar.task_ids[0], completed=event["step"], numbers=brief(event))
-        elif (text := sentence(event)) is not None:
-            self.say(text)
-
-    def close(self) -> None:
-        """See `Screen.close`."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
-
-    def _begun(self, steps: int) -> "Progress":
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-        if self._bar is None:
-            columns = (BarColumn(20), MofNCompleteColumn(), TextColumn("{task.fields[numbers]}", markup=False))
-            self._bar = Progress(*columns, console=Console(stderr=True), redirect_stdout=False)
-            self._bar.add_task("training", total=steps, numbers="")
-            self._bar.start()
-        return self._bar
-
-
-def numbers(event: dict[str, Any]) -> str:
-    """What a progress event says besides its step."""
-    losses = f"loss {event['loss']:.3f}, policy {event['policy_loss']:.3f}, value {event['value_loss']:.3f}"
-    waited = f"waited {100 * event['waiting_share']:.0f} %  " if "waiting_share" in event else ""
-    return f"{losses}  {event['samples_per_s']:,} samples/s  {waited}{_clock(event['seconds_left'])} left"
-
-
-def brief(event: dict[str, Any]) -> str:
-    """The same where a bar needs room."""
-    return f"loss {event['loss']:.3f}  {event['samples_per_s']:,} samples/s  {_clock(event['seconds_left'])} left"
-
-
-def _clock(seconds: float) -> str:
-    whole = int(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
-
-
-def sentence(event: dict[str, Any]) -> str | None:
-    """The line that an event other than progress deserves."""
-    kind = event.get("event")
-    if kind == "skipped":
-        return f"Batch {event.get('batch')} was skipped: {event.get('why')}"
-    if kind == "note":
-        return str(event.get("text"))
-    return "Rounding to the integer network." if kind == "exporting" else None

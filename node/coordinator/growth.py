@@ -23,7 +23,7 @@ class Growth:
         self._store = store
 
     def ask(self, shape: str) -> None:
-        """Wishes for a network like `b6c96` and no other any more; raises EngineError, or GrowthRefused for the present one."""
+        """Wishes for a network like `b6c96` and no other; raises EngineError, or GrowthRefused for the present shape."""
         shape = Architecture.parse(shape).encode()
         if shape == self._state.cycles.shape:
             raise GrowthRefused(f"Training has a network {shape} already; growing takes another shape.")

@@ -1,4 +1,4 @@
-"""How far a training cycle is, for people: what its trainer said last, in words and, now and then, as an event.
+"""How far a training cycle is, for people: what its trainer said last, and now and then an event of it.
 
 Spec: docs/spec/train-state.md ("Events"). Times are the trainer's own; nothing here reaches the log.
 """
@@ -7,6 +7,7 @@ from typing import Any
 
 import trio
 
+from node.coordinator.training_words import training_words
 from node.events import Events
 
 TOLD_EVERY_S = 60
@@ -50,12 +51,3 @@ class TrainingProgress:
         if text not in self._notes:
             self._notes.add(text)
             self._events("note", text)
-
-
-def training_words(progress: dict[str, Any]) -> str:
-    """`37 %, loss 2.31, 1,204 samples/s, 3:20 left`; of a progress event, or what a coordinator's status has of it."""
-    step, steps = progress["step"], progress["steps"]
-    left = int(progress.get("seconds_left", 0))
-    clock = f"{left // 3600}:{left // 60 % 60:02d}:{left % 60:02d}" if left >= 3600 else f"{left // 60}:{left % 60:02d}"
-    rate = progress.get("samples_per_s", 0)
-    return f"{100 * step // steps} %, loss {progress.get('loss', 0):.2f}, {rate:,} samples/s, {clock} left"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from node.cli.train import Bar, Lines
+from node.cli.training_screen import Bar, Lines
 from node.disk.home import Home
 from node.disk.lockfile import locked
 from tests.node.cli.gonode import gonode

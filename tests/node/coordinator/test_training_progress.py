@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from trio.testing import MockClock
 
-from node.coordinator.training_progress import TOLD_EVERY_S, TrainingProgress, training_words
+from node.coordinator.training_progress import TOLD_EVERY_S, TrainingProgress
+from node.coordinator.training_words import training_words
 
 
 class Heard:
