@@ -26,10 +26,5 @@ def preset_text(name: str) -> str:
     return _folder().joinpath(name + _SUFFIX).read_text(encoding="utf-8")
 
 
-def preset_concern(name: str) -> str:
-    """What a preset is about, in one sentence; raises KeyError."""
-    return preset_text(name).partition("\n")[0].removeprefix("#").strip()
-
-
 def _folder() -> Traversable:
     return resources.files("node.founding").joinpath("presets")

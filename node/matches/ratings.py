@@ -149,27 +149,29 @@ class _Factors:
         return self.solve([float(each == number) for each in range(len(self._pivots))])[number]
 
 
+def gate_ratings(state: LogState) -> dict[int, tuple[float, float]]:
+    """Elo above release 0, and half of its 95 % interval, of each candidate whose gate is decided, by the log index of its
+    train record."""
+    gates = [(gate, gate.record) for gate in state.gates.all if gate.record is not None]
+    released = {release.train_record: release.id for release in state.releases.all[1:]}
+    players = {state.releases.all[0].id: 0}
+    players |= {released[gate.index]: number for number, (gate, _) in enumerate(gates, 1) if gate.index in released}
+    pairings = []
+    for number, (gate, record) in enumerate(gates, 1):
+        points = sum(k * count for k, count in enumerate(record.counts)) / 2
+        pairings.append(Pairing(number, players[gate.base.id], points, 2 * record.pairs))
+    rated = bradley_terry(len(gates) + 1, pairings)
+    return {
+        gate.index: (round(elo, 1), round(error, 1)) for (gate, _), (elo, error) in zip(gates, rated[1:], strict=True)
+    }
+
+
 def state_ratings(state: LogState) -> list[dict[str, Any]]:
     """Name, Elo and error of each release after release 0, from the gates that the log holds; release 0 has 0."""
-    index = {release.id: number for number, release in enumerate(state.releases.all)}
-    players = len(index)
-    if players < 2:
-        return []
-    pairings = []
-    for gate in state.gates.all:
-        if gate.record is None:
-            continue
-        released = next((r for r in state.releases.all[1:] if r.train_record == gate.index), None)
-        player = index[released.id] if released is not None else players
-        if released is None:
-            players += 1
-        points = sum(k * count for k, count in enumerate(gate.record.counts)) / 2
-        pairings.append(Pairing(player, index[gate.base.id], points, 2 * gate.record.pairs))
-    rated = bradley_terry(players, pairings)
+    rated = gate_ratings(state) if len(state.releases.all) > 1 else {}
     return [
-        {"name": release.name, "elo": round(rated[number][0], 1), "elo_error": round(rated[number][1], 1)}
-        for number, release in enumerate(state.releases.all)
-        if number
+        {"name": release.name, "elo": rated[release.train_record][0], "elo_error": rated[release.train_record][1]}
+        for release in state.releases.all[1:]
     ]
 
 

@@ -19,6 +19,7 @@ MINUTES_UP_TO_S: Final = 7200
 
 
 def data_chart(facts: RunFacts) -> Chart | None:
+    """Plies logged, and released to training."""
     points = facts.data
     if not points or not points[-1].plies:
         return None
@@ -48,6 +49,7 @@ def data_chart(facts: RunFacts) -> Chart | None:
 
 
 def rate_chart(facts: RunFacts) -> Chart | None:
+    """Plies for each stretch of time, or of the log where no head has a time."""
     if not facts.data or not facts.data[-1].plies:
         return None
     points = [*facts.data[:-1:POINTS_A_RATE], facts.data[-1]]
@@ -98,6 +100,7 @@ def _axis(facts: RunFacts, points: Sequence[DataPoint]) -> tuple[list[float], st
 
 
 def shares_chart(facts: RunFacts) -> Chart | None:
+    """Whose plies these are."""
     shares = facts.shares
     if not shares:
         return None
@@ -127,6 +130,7 @@ def shares_chart(facts: RunFacts) -> Chart | None:
 
 
 def verification_chart(facts: RunFacts) -> Chart | None:
+    """What became of the games."""
     found = facts.verification
     if not found.games:
         return None

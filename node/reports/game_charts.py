@@ -17,6 +17,7 @@ _DASHES: Final = ("-", "--", ":", "-.", (0, (5, 1)), (0, (1, 1)))
 
 
 def lengths_chart(facts: RunFacts) -> Chart | None:
+    """Moves of games, cycle by cycle."""
     points = facts.lengths
     if not points:
         return None
@@ -64,6 +65,7 @@ def lengths_chart(facts: RunFacts) -> Chart | None:
 
 
 def balance_chart(facts: RunFacts) -> Chart | None:
+    """How often Black won, for each size and komi."""
     boards: dict[tuple[int, float], int] = {}
     for point in facts.balance:
         boards[point.size, point.komi] = boards.get((point.size, point.komi), 0) + point.games

@@ -38,6 +38,7 @@ class _Seen:
     draws: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     def add(self, game: GameHeader) -> None:
+        """Counts a game."""
         board = (game.size, game.komi_half)
         self.lengths.append(game.moves)
         self.games[board] += 1

@@ -11,7 +11,7 @@ from itertools import accumulate
 from node.disk.blob_store import BlobStore
 from node.disk.home import Home
 from node.disk.store import Store
-from node.matches.ratings import Pairing, bradley_terry
+from node.matches.ratings import gate_ratings
 from node.matches.stored_state import load_state
 from node.reports.clock import Clock, read_clock
 from node.reports.facts import Banned, Cycle, DataPoint, Losses, Rounding, RunFacts, Share, Verification
@@ -19,8 +19,6 @@ from node.reports.games import sample_games
 from protocol.admission import ACCEPTED, LOST, REJECTED
 from protocol.seeds import PPM
 from protocol.window import LossReport, RoundingReport
-from verification.gate_state import GateState
-from verification.releases import ReleaseInfo
 from verification.standing import name_of, standings
 from verification.state import LogState
 
@@ -66,12 +64,14 @@ def gather(home: Home, batches: int) -> RunFacts:
 def _cycles(state: LogState, clock: Clock) -> tuple[Cycle, ...]:
     windows = {window.index: window.record for window in state.windows}
     released = {release.train_record: release for release in state.releases.all[1:]}
-    ratings = _ratings(state, released)
+    ratings = gate_ratings(state)
     found = []
     for training in state.trainings:
         record, window = training.record, windows[training.record.window]
         gate, release = state.gates.by_candidate(training.index), released.get(training.index)
-        elo, error = ratings.get(training.index, (None, None))
+        pairs = 0 if gate is None else gate.decision.pairs
+        is_rated = pairs > 0 and training.index in ratings
+        elo, error = ratings[training.index] if is_rated else (None, None)
         found.append(
             Cycle(
                 cycle=record.cycle,
@@ -91,32 +91,12 @@ def _cycles(state: LogState, clock: Clock) -> tuple[Cycle, ...]:
                 rounding=_rounding(record.rounding),
                 name="" if release is None else release.name,
                 released=None if gate is None or gate.record is None else gate.record.passed,
-                pairs=0 if gate is None else gate.decision.pairs,
+                pairs=pairs,
                 elo=elo,
                 elo_error=error,
             )
         )
     return tuple(found)
-
-
-def _ratings(state: LogState, released: dict[int, ReleaseInfo]) -> dict[int, tuple[float, float]]:
-    """Elo above release 0 and half of its 95 % interval of every gated candidate with counted games, by its entry."""
-    gates: list[GateState] = [gate for gate in state.gates.all if gate.record is not None]
-    player = {state.releases.all[0].id: 0}
-    for number, gate in enumerate(gates, 1):
-        if gate.index in released:
-            player[released[gate.index].id] = number
-    pairings = []
-    for number, gate in enumerate(gates, 1):
-        assert gate.record is not None
-        points = sum(k * count for k, count in enumerate(gate.record.counts)) / 2
-        pairings.append(Pairing(number, player[gate.base.id], points, 2 * gate.record.pairs))
-    rated = bradley_terry(len(gates) + 1, pairings)
-    return {
-        gate.index: (round(elo, 1), round(error, 1))
-        for gate, (elo, error) in zip(gates, rated[1:], strict=True)
-        if gate.record is not None and gate.record.pairs
-    }
 
 
 def _losses(report: LossReport) -> Losses | None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 def strength_chart(facts: RunFacts) -> Chart | None:
+    """Elo of every candidate whose gate counted games."""
     rated = [cycle for cycle in facts.cycles if cycle.elo is not None and cycle.elo_error is not None]
     if not rated:
         return None
@@ -66,6 +67,7 @@ def strength_chart(facts: RunFacts) -> Chart | None:
 
 
 def losses_chart(facts: RunFacts, name: str, title: str, parts: Sequence[str], unit: str) -> Chart | None:
+    """These parts of the loss, as trained and as held out."""
     trained = [cycle for cycle in facts.cycles if cycle.losses is not None]
     if not trained:
         return None
@@ -114,6 +116,7 @@ def losses_chart(facts: RunFacts, name: str, title: str, parts: Sequence[str], u
 
 
 def divergence_chart(facts: RunFacts) -> Chart | None:
+    """How far the integer policies and values are from the float ones."""
     rounded = [(cycle, cycle.rounding) for cycle in facts.cycles if cycle.rounding is not None]
     if not rounded:
         return None
@@ -153,6 +156,7 @@ def divergence_chart(facts: RunFacts) -> Chart | None:
 
 
 def same_move_chart(facts: RunFacts) -> Chart | None:
+    """How often the integer and the float network like the same move most."""
     rounded = [(cycle, cycle.rounding) for cycle in facts.cycles if cycle.rounding is not None]
     if not rounded:
         return None
@@ -178,6 +182,7 @@ def same_move_chart(facts: RunFacts) -> Chart | None:
 
 
 def windows_chart(facts: RunFacts) -> Chart | None:
+    """Rows of each window, and of all batches released by then."""
     cycles = facts.cycles
     if not cycles:
         return None
