@@ -89,11 +89,13 @@ async def _run_once(job: Path, report: Report, stop_within_s: float) -> tuple[in
     finally:
         if process.returncode is None:
             with trio.CancelScope(shield=True):
-                process.send_signal(signal.SIGINT)
-                with trio.move_on_after(stop_within_s):
-                    await process.wait()
-                if process.returncode is None:
-                    await _kill(process)
+                try:
+                    process.send_signal(signal.SIGINT)
+                    with trio.move_on_after(stop_within_s):
+                        await process.wait()
+                finally:  # also when another Ctrl-C does not wait
+                    if process.returncode is None:
+                        await _kill(process)
     lines_out = tail.decode("utf-8", "replace").strip().splitlines()
     return process.returncode or 0, moved, lines_out[-1] if lines_out else ""
 

@@ -1,6 +1,9 @@
 """The trainer's process as the coordinator watches it: restarted when it dies or hangs, given up without progress."""
 
+import os
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -76,3 +79,21 @@ async def test_one_that_hangs_takes_its_processes_with_it(monkeypatch: pytest.Mo
     with trio.fail_after(10):
         while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
             await trio.sleep(0.01)
+
+
+def test_another_interrupt_does_not_wait_for_one_that_hangs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """And leaves nothing behind: the trainer is ended, whatever it does."""
+    trainer_of(monkeypatch, tmp_path, f"trap '' INT\necho $$ > {tmp_path}/pid\n{SAYS}while :; do sleep 0.1; done\n")
+
+    async def main() -> None:
+        async def report(event: dict[str, Any]) -> None:
+            scope.cancel()  # as the first Ctrl-C does
+            threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+
+        with trio.CancelScope() as scope:
+            await train(tmp_path / "job.json", report, 600)
+
+    with pytest.raises(KeyboardInterrupt):
+        trio.run(main)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
