@@ -53,9 +53,11 @@ def _work(job: Job, group: Group, is_stopping: Callable[[], bool], out: TextIO, 
 
 
 def _failed(out: TextIO, err: TextIO, error: TrainerError | OSError) -> int:
-    sentence, status = f"The disk refuses: {error}.", 2
     if isinstance(error, TrainerError):
         sentence, status = str(error), error.exit_status
+    else:
+        place = "" if error.filename is None else f" {error.filename}"
+        sentence, status = f"The disk refuses{place}: {error.strerror or error}.", 2
     if isinstance(error, PeerLost):
         Events(out).note(sentence)  # all start again, or their launcher says that they do not
     else:

@@ -143,11 +143,13 @@ def read_window(
     """
     used, tables = hashlib.sha256(), [np.zeros(0, GAME)]
     names: list[str] = []
+    told: set[str] = set()
     segments: list[Segment] = []  # the scratch file comes before them
     scratch = Scratch(folder)
     with Crew(BatchReader(manifest, cache), workers, tell, ahead=_AHEAD) as crew:
         for file, read in zip(batches, crew.map(batches), strict=True):
-            if read.note:
+            if read.note and read.note not in told:  # of a full disk every batch has the same to say
+                told.add(read.note)
                 tell(read.note)
             if read.wrong:
                 skip(file, read.wrong)

@@ -45,17 +45,18 @@ class Scratch:
 
     def __init__(self, folder: Path | None = None) -> None:
         """In `folder`, else where temporary files lie."""
-        self._file = tempfile.TemporaryFile(dir=folder, buffering=1 << 20)  # noqa: SIM115 - closed at the end of this
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - closed at the end of this
         self._length = 0
         weakref.finalize(self, self._file.close)
 
     def add(self, data: bytes) -> int:
-        """Appends; gives where."""
+        """Appends; gives where. Nothing waits in a buffer for a disk that may be full when this is closed."""
         at, self._length = self._length, self._length + len(data)
-        self._file.write(data)
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self._file.write(rest) :]
         return at
 
     def segment(self) -> Segment:
         """What was written, good as long as this lives."""
-        self._file.flush()
         return Segment(self._file.fileno(), self._length)

@@ -102,11 +102,15 @@ def _entry(item: Value) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
 def store(path: Path, data: bytes) -> bytes:
     """Writes a file whole or not at all (temporary name, fsync, rename); gives the SHA-256 of its bytes."""
     temporary = path.with_name(f".{path.name}.part")
-    with open(temporary, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:  # as of a full disk, which it would keep full
+        temporary.unlink(missing_ok=True)
+        raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

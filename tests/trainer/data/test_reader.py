@@ -1,7 +1,10 @@
 """Windows: the same rows whatever the number of workers and whatever the cache holds; damage is made good and told of."""
 
 import dataclasses
+import errno
+import gc
 import os
+import resource
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from trainer.data import rows_file
 from trainer.data.reader import open_window, read_window
 from trainer.data.rows import Window
 from trainer.data.rows_file import SUFFIX
@@ -139,6 +143,32 @@ def test_a_cache_that_cannot_be_written_is_told_of(job: Job, tmp_path: Path) -> 
     assert content_of(window) == content_of(opened(job)[0])
     assert len(told) == 1
     assert "cannot be kept" in told[0]
+
+
+def test_a_full_disk_stops_it_and_leaves_nothing(job: Job) -> None:
+    assert len(job.batches) > 1
+    wanted = content_of(opened(job)[0])
+    for path in kept(job):
+        path.unlink()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            opened(job)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not kept(job)
+    gc.collect()  # closing what could not be written raises nothing
+    assert content_of(opened(job)[0]) == wanted
+
+
+def test_what_all_batches_have_to_say_is_told_once(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    def store(path: Path, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(rows_file, "store", store)
+    _, _, told = opened(job)
+    assert told == [f"Rows cannot be kept in {job.cache}: No space left on device."]
 
 
 def test_rows_that_vanish_or_shrink_while_the_window_opens_are_bad_rows(job: Job) -> None:
