@@ -57,7 +57,8 @@ async def with_broken_disks(folder: Path, role: str, times: int, word: str) -> S
 @pytest.mark.parametrize("role", ["contributor", "verifier", "coordinator"])
 def test_a_disk_that_takes_nothing_ends_a_node_and_loses_nothing(tmp_path: Path, role: str) -> None:
     sim = virtually(with_broken_disks, tmp_path, role, 10, f"disk {role}")
-    assert {event.values["kind"] for event in sim.said("refused")} <= {"gate-result"}
+    for event in sim.said("refused"):  # what came too late for its gate
+        assert event.values["kind"] == "gate-result" or "needs no verdict any more" in event.text, event.text
 
 
 @pytest.mark.soak
