@@ -17,8 +17,8 @@ from node.founding.layers import Choices, LayerError
 from node.founding.manifest_file import ManifestFileError, parse_part, table_of
 from node.machine.processor import usable_cores
 from node.training.admitted import Admitted, NoAdmittedData
+from node.training.job_file import TrainingJob, samples_of
 from protocol.manifest import Manifest, NetworkSpec, TrainingPolicy, WindowPolicy
-from verification.identities import BatchInfo
 from verification.setup import check_playable
 from verification.window import window_of
 
@@ -26,6 +26,8 @@ LEAST_STATE_STEPS = 200
 MOST_STATES = 20
 MOST_WORKERS = 4
 MOST_SAMPLES = 2**40
+_MADE = {"shape": str, "run": str, "batches": int, "rows": int, "missing": int}
+"""What the folder's note says of its job, as in `Prepared`."""
 
 
 class OtherTraining(ValueError):
@@ -132,17 +134,26 @@ def _find(out: Path, asked: dict[str, Any]) -> dict[str, Any] | None:
     try:
         kept = json.loads((out / "asked.json").read_bytes())
         found, before = dict(kept["made"]), dict(kept["asked"])
+        if {name: type(value) for name, value in found.items()} != _MADE:
+            raise ValueError("what was made is said in another way")
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise OtherTraining(f"{out}: asked.json is damaged; delete this folder or give another --out.") from None
     other = [name for name, value in asked.items() if before.get(name) != value]
+    if other and not _has_begun(out):
+        return None
     if other:
         raise OtherTraining(
             f"{out}: another training is here ({_option(other[0])} was {_said(before.get(other[0]))}, now "
             f"{_said(asked[other[0]])}); give another --out."
         )
     return found
+
+
+def _has_begun(out: Path) -> bool:
+    """Whether there is something to lose: what failed before its first state, as without a GPU, is no training."""
+    return (out / "result.json").exists() or any(out.glob("train_state-*.bin"))
 
 
 def _option(name: str) -> str:
@@ -167,24 +178,22 @@ def _write(request: TrainingRequest, admitted: Admitted, manifest: Manifest, out
         )
     samples = _samples(request, manifest.training, rows)
     steps = max(1, samples // manifest.training.minibatch)
-    write_file(out / "manifest", manifest.encode())
-    job = {
-        "out": str(out),
-        "manifest": str(out / "manifest"),
-        "manifest_digest": manifest.digest().hex(),
-        "batches": [_batch(admitted, batch) for batch in here],
-        "parent_state": None,
-        "parent_step": 0,
-        "shape": manifest.network.shape,
-        "seed": sha256(b"gonode/train-alone/v1\0" + admitted.state.run).hexdigest(),
-        "samples": samples,
-        "device": request.device,
-        "threads": manifest.training.threads,
-        "state_every_steps": max(LEAST_STATE_STEPS, -(-steps // MOST_STATES)),
-        "workers": _workers(manifest.training),
-        "cache": str(out / "rows"),
-    }
-    write_file(out / "job.json", json.dumps(job, indent=1).encode())
+    job = TrainingJob(
+        out=out,
+        manifest=manifest,
+        batches=here,
+        blobs=admitted.blobs,
+        parent_state=None,
+        parent_step=0,
+        shape=manifest.network.shape,
+        seed=sha256(b"gonode/train-alone/v1\0" + admitted.state.run).digest(),
+        samples=samples,
+        device=request.device,
+        state_every_steps=max(LEAST_STATE_STEPS, -(-steps // MOST_STATES)),
+        workers=_workers(manifest.training),
+        cache=out / "rows",
+    )
+    job.store()
     return {
         "shape": manifest.network.shape,
         "run": admitted.state.run.hex(),
@@ -195,23 +204,14 @@ def _write(request: TrainingRequest, admitted: Admitted, manifest: Manifest, out
 
 
 def _samples(request: TrainingRequest, policy: TrainingPolicy, rows: int) -> int:
-    """As asked, else as for a grown network: each row so often as in the run, at most ten cycles."""
+    """As asked, else as for a grown network."""
     if request.steps is not None:
         return min(MOST_SAMPLES, request.steps * policy.minibatch)
     if request.samples is not None:
         return request.samples
-    return max(1, min(10 * policy.samples_per_cycle, rows * policy.samples_per_row_milli // 1000))
+    return samples_of(rows, policy, is_new=True)
 
 
 def _workers(policy: TrainingPolicy) -> int:
     """Processes that read and lay out: as many as cores are left, at least one; they decide no byte."""
     return max(1, min(MOST_WORKERS, usable_cores() - policy.threads * policy.processes))
-
-
-def _batch(admitted: Admitted, batch: BatchInfo) -> dict[str, str | int]:
-    return {
-        "path": str(admitted.blobs.path(batch.header.blob_digest).resolve()),
-        "raw_len": batch.header.raw_len,
-        "blob_digest": batch.header.blob_digest.hex(),
-        "header_digest": batch.digest.hex(),
-    }
