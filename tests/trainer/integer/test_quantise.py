@@ -18,7 +18,7 @@ from trainer.integer import integers
 from trainer.integer.integers import StepTooSmall, factor
 from trainer.integer.quantise import NotQuantisable, observe, quantise
 from trainer.integer.rounding import rounding
-from trainer.integer.twin import Twin
+from trainer.integer.twin import Twin, planes_u8
 from trainer.job import Job
 from trainer.learning.learner import Learner
 from trainer.network.model import GoNet
@@ -135,7 +135,7 @@ def test_a_trained_network_loses_little_and_is_the_twins(learner: tuple[Learner,
     assert found.policy_divergence < 0.003
     assert found.value_error < 0.03
     assert found.same_first_move > 0.75
-    planes = torch.from_numpy(window.groups[0].planes[numbers].reshape(-1, 20, 7, 7))
+    planes = planes_u8(parts[0].planes)
     assert_twin(file.encode(), planes[:64])
 
 
