@@ -54,6 +54,8 @@ from verification.state import LogState
 START_UNIX_S = 1_800_000_000
 EPOCHS = 100
 IN_FLIGHT = 2
+LATE = ("needs no verdict any more",)
+OVERTAKEN = ("has its verdict already", "by another verifier than the verdict")
 
 
 class Simulation:
@@ -215,6 +217,15 @@ class Simulation:
     def said(self, name: str, node: Node | None = None) -> list[Event]:
         """What was said under a name, by one node or by any."""
         return [event for event in self.events if event.name == name and node in (None, self.nodes[event.node])]
+
+    def refused(self) -> list[str]:
+        """What was refused, other than for coming after its gate's end, or after a verifier that took over was faster."""
+        harmless = LATE if len(self.verifiers) == 1 else LATE + OVERTAKEN
+        return [
+            event.text
+            for event in self.said("refused")
+            if event.values["kind"] != "gate-result" and not any(part in event.text for part in harmless)
+        ]
 
     # ---- what came of it
 
