@@ -7,10 +7,12 @@ again and again, 130 interrupted. Started by `torchrun` it is one of the process
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 _USAGE = "Usage: python -m trainer cycle JOB.json"
 
@@ -41,7 +43,17 @@ def main(arguments: list[str]) -> int:
         from trainer.launch import launch
 
         return launch(path, processes)
-    return work(path, lambda: stopping)
+    status = work(path, lambda: stopping)
+    if is_in_group():
+        _end(status)
+    return status
+
+
+def _end(status: int) -> NoReturn:
+    """Ends the process at once: threads of torch that still wind down may abort one that takes its time."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def _fail(sentence: str, status: int) -> int:

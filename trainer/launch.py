@@ -7,6 +7,7 @@ again from the last state; one that ends by itself, well or badly, ends the cycl
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import signal
@@ -85,6 +86,7 @@ def _work(job: str, folder: str) -> int:
         ended.write_text(str(status))
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # it only waits for the others now
+    atexit.register(os._exit, 0)  # threads of torch that still wind down may abort a process at its end
     return status
 
 
