@@ -7,7 +7,6 @@ workers nor the cache changes a row.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from protocol.compress import decompress
 from protocol.errors import ProtocolError
 from protocol.manifest import Manifest
 from trainer.data import rows_file
+from trainer.data.cache import RowsCache
 from trainer.data.crew import Crew
 from trainer.data.draws import is_held_out
 from trainer.data.health import verify_window
@@ -111,18 +111,13 @@ class BatchReader:
 
 def open_window(job: Job, skip: Skip, tell: Tell) -> tuple[Window, bytes]:
     """The window of a job's batches, as `read_window`, with its workers and its cache."""
-    cache = job.cache
-    if cache is not None:
+    cache = None
+    if job.cache is not None:
         try:
-            cache.mkdir(parents=True, exist_ok=True)
+            cache = RowsCache(job.cache, [rows_file.path_of(job.cache, file) for file in job.batches])
         except OSError as error:
-            tell(f"Rows cannot be kept in {cache}: {error.strerror}.")
-            cache = None
-    window, used = read_window(job.batches, job.manifest, skip, tell, workers=job.workers, cache=cache, folder=job.out)
-    if cache is not None:
-        with contextlib.suppress(OSError):
-            rows_file.prune(cache, [rows_file.path_of(cache, file) for file in job.batches])
-    return window, used
+            tell(f"Rows cannot be kept in {job.cache}: {error.strerror}.")
+    return read_window(job.batches, job.manifest, skip, tell, workers=job.workers, cache=cache, folder=job.out)
 
 
 def read_window(
@@ -132,7 +127,7 @@ def read_window(
     tell: Tell = lambda text: None,
     *,
     workers: int = 0,
-    cache: Path | None = None,
+    cache: RowsCache | None = None,
     folder: Path | None = None,
 ) -> tuple[Window, bytes]:
     """The window of the batches in their order, and SHA-256 over the header digests of those read; `skip` is told of
@@ -146,7 +141,7 @@ def read_window(
     told: set[str] = set()
     segments: list[Segment] = []  # the scratch file comes before them
     scratch = Scratch(folder)
-    with Crew(BatchReader(manifest, cache), workers, tell, ahead=_AHEAD) as crew:
+    with Crew(BatchReader(manifest, None if cache is None else cache.folder), workers, tell, ahead=_AHEAD) as crew:
         for file, read in zip(batches, crew.map(batches), strict=True):
             if read.note and read.note not in told:  # of a full disk every batch has the same to say
                 told.add(read.note)
@@ -164,6 +159,6 @@ def read_window(
             used.update(file.header_digest)
             names.append(file.name)
             tables.append(games)
-    window = Window(np.concatenate(tables), [scratch.segment(), *segments], names, scratch)
+    window = Window(np.concatenate(tables), [scratch.segment(), *segments], names, (scratch, cache))
     verify_window(window)
     return window, used.digest()

@@ -75,11 +75,11 @@ class Window:
     """The rows of all games of a window. It can be pickled for a process that `descriptors` are passed to."""
 
     def __init__(
-        self, games: Games, segments: Sequence[Segment], batches: Sequence[str] = (), scratch: Scratch | None = None
+        self, games: Games, segments: Sequence[Segment], batches: Sequence[str] = (), keeping: object = None
     ) -> None:
-        """`games` in the window's order; `batches`: how people are told of them; `scratch` is kept open."""
+        """`games` in the window's order; `batches`: how people are told of them; `keeping` lives as long as this."""
         self.games: Games = games[np.argsort(games["size"], kind="stable")]
-        self.segments, self.batches, self._scratch = tuple(segments), tuple(batches), scratch
+        self.segments, self.batches, self._keeping = tuple(segments), tuple(batches), keeping
         self._ends = np.cumsum(self.games["plies"], dtype=np.int64)
         self._mapped = Segments([segment.map() for segment in segments])
 

@@ -1,4 +1,4 @@
-"""The packed rows of a batch as a file that is kept between cycles: `RowsFile`, `load`, `store`, `prune`.
+"""The packed rows of a batch as a file that is kept between cycles: `RowsFile`, `load`, `store`.
 
 Spec: docs/spec/rows.md ("File"). A file is found by its batch's header digest, and taken only when its key (what was read,
 under which rules, in which format) and its checksum are right and each of its games is whole; else it is made again.
@@ -6,13 +6,11 @@ under which rules, in which format) and its checksum are right and each of its g
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import struct
-import time
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -27,8 +25,7 @@ from trainer.job import BatchFile
 
 MAGIC: Final = b"GONODER1"
 SUFFIX: Final = ".rows"
-_PART: Final = ".part"
-_PART_KEPT_S: Final = 3600.0
+PART: Final = ".part"
 _HEADER: Final = struct.Struct("<8s32sII")
 
 
@@ -91,21 +88,14 @@ def load(path: Path, key: bytes) -> RowsFile | None:
 
 
 def store(path: Path, data: bytes) -> None:
-    """Writes the file whole or not at all; raises OSError."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}{_PART}")
+    """Writes the file whole or not at all; raises OSError.
+
+    Nothing is forced to the disk: what a power cut leaves has another checksum, and is made again from its batch.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{PART}")
     try:
         temporary.write_bytes(data)
         os.replace(temporary, path)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def prune(folder: Path, kept: Iterable[Path]) -> None:
-    """Removes the rows of batches that are no longer in the window, and what killed processes left half-written."""
-    wanted = {path.name for path in kept}
-    for path in folder.iterdir():
-        with contextlib.suppress(OSError):
-            old = path.suffix == _PART and time.time() - path.stat().st_mtime > _PART_KEPT_S
-            if old or (path.suffix == SUFFIX and path.name not in wanted):
-                path.unlink()

@@ -2,11 +2,13 @@
 
 import dataclasses
 import errno
+import fcntl
 import gc
 import os
 import resource
 import signal
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -127,14 +129,40 @@ def test_rows_of_other_rules_or_another_blob_are_not_taken(job: Job) -> None:
 def test_rows_of_batches_that_left_the_window_are_removed(job: Job) -> None:
     opened(job)
     assert job.cache is not None
-    half_written, old = job.cache / ".a.rows.7.part", job.cache / ".b.rows.8.part"
-    for path in (half_written, old):
-        path.write_bytes(b"half")
-    os.utime(old, (1, 1))
-    (job.cache / "notes").write_bytes(b"not ours")
+    for name in (".a.rows.7.part", "notes"):
+        (job.cache / name).write_bytes(b"half")
     opened(dataclasses.replace(job, batches=job.batches[1:]))
     wanted = [file.header_digest.hex() + SUFFIX for file in job.batches[1:]]
-    assert [path.name for path in kept(job)] == sorted([half_written.name, "notes", *wanted])
+    assert [path.name for path in kept(job)] == sorted(["notes", *wanted])
+
+
+def test_what_another_job_has_open_stays(job: Job) -> None:
+    """The other one has looked its rows up, and its workers map them later."""
+    half = len(job.batches) // 2
+    first, second = (dataclasses.replace(job, batches=part) for part in (job.batches[:half], job.batches[half:]))
+    window, _, _ = opened(first)
+    other, _, _ = opened(second)
+    assert len(kept(job)) == len(job.batches)
+    assert content_of(window) == content_of(opened(first)[0])
+    del window
+    assert len(opened(first)[0]) < len(opened(job)[0])
+    assert len(kept(job)) == len(job.batches), "the second one still has its rows open"
+    del other
+    opened(first)
+    assert [path.stem for path in kept(job)] == sorted(file.header_digest.hex() for file in first.batches)
+
+
+def test_a_job_that_begins_meanwhile_waits_for_the_removal_only(job: Job) -> None:
+    opened(job)
+    assert job.cache is not None
+    lock = os.open(job.cache, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with ThreadPoolExecutor(1) as pool:
+        window = pool.submit(opened, job)
+        with pytest.raises(TimeoutError):
+            window.result(0.2)
+        os.close(lock)
+        assert window.result(60)[2] == []
 
 
 def test_a_cache_that_cannot_be_written_is_told_of(job: Job, tmp_path: Path) -> None:
