@@ -11,8 +11,9 @@ from itertools import pairwise
 from native.errors import EngineError
 from native.netfile import Architecture, file_bytes
 from protocol.entries import Entry
+from protocol.manifest import Manifest
 from protocol.types import ZERO
-from protocol.window import TrainRecord, WindowCommitment
+from protocol.window import LossReport, TrainRecord, WindowCommitment
 from verification.batches import Batches
 from verification.beacons import Beacons
 from verification.faults import LogFault
@@ -20,14 +21,17 @@ from verification.releases import Releases
 from verification.roles import Change, Roles
 from verification.window import Window, is_due, rows_missing, window_of
 
+NOTHING_MEASURED = LossReport(0, 0, 0, 0, 0, 0)
+
 
 @dataclass(frozen=True, slots=True)
 class WindowInfo:
-    """A window as committed at log index `index`."""
+    """A window as committed at log index `index`, and the manifest that its cycle follows."""
 
     index: int
     record: WindowCommitment
     window: Window
+    manifest: Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,7 @@ class Cycles:
             total_rows=window.total_rows,
             headers=window.headers,
         )
-        return WindowInfo(index, record, window)
+        return WindowInfo(index, record, window, self._roles.manifest)
 
     def seed(self, window: WindowInfo) -> bytes | None:
         """A cycle's training seed; None until its window's index has a beacon."""
@@ -137,10 +141,12 @@ class Cycles:
         self._check_shape(record, before)
         if record.seed != self.seed(window):
             raise LogFault("The train record's seed is not what the window's beacon gives.")
-        if before is not None and (record.steps < before.steps or record.samples < before.samples):
-            raise LogFault("The train record's steps and samples must go on from the last ones.")
-        steps = [point.step for point in record.states]
-        if any(a >= b for a, b in pairwise(steps)) or (steps and steps[-1] > record.steps):
+        steps, samples = (0, 0) if before is None else (before.steps, before.samples)
+        if record.steps <= steps or record.samples <= samples:
+            raise LogFault("The train record's steps and samples must rise from the last ones.")
+        _check_cycle(record, window, record.samples - samples)
+        points = [point.step for point in record.states]
+        if any(a >= b for a, b in pairwise(points)) or (points and points[-1] > record.steps):
             raise LogFault("The train record's states must be in the order of their steps.")
         training = TrainingInfo(index, entry.envelope.digest, record)
         return lambda: self.trainings.append(training)
@@ -165,3 +171,24 @@ class Cycles:
     @property
     def _last_total(self) -> int | None:
         return self.windows[-1].record.total_rows if self.windows else None
+
+
+def _check_cycle(record: TrainRecord, window: WindowInfo, samples: int) -> None:
+    """The record accounts for its window, is of the manifest's processes, and measured what it says; raises LogFault."""
+    if not 0 < record.batches <= record.batches + record.skipped == window.record.batches:
+        raise LogFault(
+            f"The train record has {record.batches} batches read and {record.skipped} skipped; the window has "
+            f"{window.record.batches}."
+        )
+    training = window.manifest.training
+    if (record.processes, record.threads) != (training.processes, training.threads):
+        raise LogFault(
+            f"The train record's processes and threads are {record.processes} and {record.threads}; the manifest of "
+            f"its window wants {training.processes} and {training.threads}."
+        )
+    if record.rounding.rows == 0:
+        raise LogFault("The train record says of no row what rounding cost.")
+    if not 0 < record.losses.rows <= samples:
+        raise LogFault(f"The train record's losses are not of the {samples} samples of its cycle.")
+    if record.held_out.rows == 0 and record.held_out != NOTHING_MEASURED:
+        raise LogFault("The train record has losses on held-out rows, of which there were none.")

@@ -113,14 +113,13 @@ class TrainingCycle:
         return self._member.home.training / f"cycle-{cycle:05d}"
 
     def _write_job(self, out: Path, window: WindowInfo, start: Start, seed: bytes) -> Path:
-        state = self._member.state
-        parent, training = start.parent, state.manifest.training
+        parent, manifest = start.parent, window.manifest
         payload = out / "manifest"
-        write_file(payload, state.manifest.encode())
+        write_file(payload, manifest.encode())
         job = {
             "out": str(out),
             "manifest": str(payload),
-            "manifest_digest": state.manifest_digest.hex(),
+            "manifest_digest": manifest.digest().hex(),
             "batches": [self._batch(batch) for batch in window.window.batches],
             "parent_state": None if parent is None else str(self._state_file(parent)),
             "parent_step": start.steps,
@@ -128,7 +127,7 @@ class TrainingCycle:
             "seed": seed.hex(),
             "samples": self._samples(window, start),
             "device": self._device,
-            "threads": training.threads,
+            "threads": manifest.training.threads,
             "state_every_steps": STATE_EVERY_STEPS,
             "workers": WORKERS,
             "cache": str(self._member.home.training / "rows"),
@@ -140,7 +139,7 @@ class TrainingCycle:
     def _samples(self, window: WindowInfo, start: Start) -> int:
         """So many for each new row, at most a cycle's; a grown network has the whole window as new, and ten cycles."""
         state = self._member.state
-        training = state.manifest.training
+        training = window.manifest.training
         earlier = state.windows[-2].record.total_rows if len(state.windows) > 1 else 0
         rows = window.record.rows if start.is_grown else window.record.total_rows - earlier
         most = training.samples_per_cycle * (GROWN_CYCLES if start.is_grown else 1)

@@ -9,6 +9,7 @@ import trio
 from native.netfile import Architecture
 from native.network import Network
 from node.coordinator.trainer_process import Report
+from protocol.manifest import Manifest
 
 TRAIN_S = 10.0
 STEPS = 100
@@ -21,6 +22,7 @@ async def train(job_file: Path, report: Report) -> None:
     out = Path(job["out"])
     shape = Architecture.parse(job["shape"])
     step = job["parent_step"] + STEPS
+    training = Manifest.parse(Path(job["manifest"]).read_bytes()).training
     for part in range(5):
         await trio.sleep(TRAIN_S / 5)
         await report({"event": "progress", "step": part * STEPS // 5, "steps": STEPS})
@@ -37,10 +39,10 @@ async def train(job_file: Path, report: Report) -> None:
         "network": {"path": "network.bin"},
         "weights": {"path": "weights.bin"},
         "torch": "2.13.0",
-        "threads": 1,
+        "threads": training.threads,
         "capability": "simulated",
         "shape": job["shape"],
-        "processes": 1,
+        "processes": training.processes,
         "device": job["device"],
         "batches": len(job["batches"]),
         "skipped": [],

@@ -35,6 +35,7 @@ from tests.verification import replaced
 from tests.verification.manifests import digest_of, small_manifest
 from tests.verification.test_state import snapshot
 from tests.verification.world import World
+from verification.cycles import WindowInfo
 from verification.faults import LogFault
 from verification.gate_state import GateResultInfo
 from verification.identities import batch_of
@@ -417,7 +418,7 @@ class History:
         if window is not None:
             seed = state.cycles.seed(window)
             if seed is not None:
-                self.attempt(self.training(window.index, window.record.cycle, seed), self.coordinator)
+                self.attempt(self.training(window, seed), self.coordinator)
             return
         record = state.due_gate_record()
         release = state.due_release("0.1.0")
@@ -434,7 +435,8 @@ class History:
                 self.attempt(next_one, self.coordinator)
                 return
 
-    def training(self, window: int, cycle: int, seed: bytes) -> TrainRecord:
+    def training(self, info: WindowInfo, seed: bytes) -> TrainRecord:
+        cycle, policy = info.record.cycle, info.manifest.training
         before = self.state.trainings[-1].record if self.state.trainings else None
         network = digest_of(f"network {cycle}")
         shape, is_grown = self.state.cycles.shape, before is not None and self.rng.random() < 0.5
@@ -444,7 +446,7 @@ class History:
         return TrainRecord(
             run=self.world.run,
             cycle=cycle,
-            window=window,
+            window=info.index,
             base=self.state.release.id,
             parent_state=ZERO if before is None or is_grown else before.state,
             state=end,
@@ -456,16 +458,16 @@ class History:
             network_len=file_bytes(Architecture.parse(shape)),
             weights_blob=network,
             torch="2.13.0",
-            threads=1,
+            threads=self.roughly(policy.threads),
             capability="test",
             states=(StatePoint(100 * cycle, end),),
             shape=shape,
-            processes=1,
+            processes=self.roughly(policy.processes),
             device="cpu",
             rounding=RoundingReport(1024, 12_000, 9_000, self.rng.choice((930_000, 930_000, 400_000))),
             losses=LossReport(6400, 2_100_000, 2_400_000, 650_000, 900_000, 400_000),
             held_out=LossReport(0, 0, 0, 0, 0, 0),
-            batches=1,
+            batches=self.roughly(info.record.batches),
             skipped=0,
         )
 

@@ -351,17 +351,30 @@ class World:
         self.admit()
         return batch
 
+    def commit(self) -> int:
+        """Commits the window that is due, with its beacon; gives its index."""
+        due = self.state.due_window()
+        assert due is not None, f"{self.state.cycles.rows_missing()} rows are missing"
+        index = self.log(due.record, self.coordinator)
+        self.share_set()
+        return index
+
     def train(self, grow: str | None = None, rounding: RoundingReport = WELL_ROUNDED) -> int:
         """Commits the window that is due and logs a train record with a drawn network; gives its index.
 
         `grow`: another shape, which begins anew.
         """
-        due = self.state.due_window()
-        assert due is not None, f"{self.state.cycles.rows_missing()} rows are missing"
-        index = self.log(due.record, self.coordinator)
+        index = self.log(self.training(grow, rounding), self.coordinator)
         self.share_set()
-        cycle = due.record.cycle
-        seed = self.state.cycles.seed(self.state.windows[-1])
+        return index
+
+    def training(self, grow: str | None = None, rounding: RoundingReport = WELL_ROUNDED) -> TrainRecord:
+        """The record that `train` logs, of the window that is due and is committed now, or of the untrained one."""
+        if self.state.untrained_window is None:
+            self.commit()
+        window = self.state.windows[-1]
+        cycle, policy = window.record.cycle, window.manifest.training
+        seed = self.state.cycles.seed(window)
         assert seed is not None
         before = self.state.trainings[-1].record if self.state.trainings else None
         shape = Architecture.parse(grow or self.state.cycles.shape)
@@ -369,10 +382,10 @@ class World:
         self.networks[sha256(network).digest()] = network
         state = digest_of(f"{self.word} state {cycle}")
         steps = 100 * cycle
-        record = TrainRecord(
+        return TrainRecord(
             run=self.run,
             cycle=cycle,
-            window=index,
+            window=window.index,
             base=self.state.release.id,
             parent_state=ZERO if before is None or grow else before.state,
             state=state,
@@ -384,21 +397,18 @@ class World:
             network_len=len(network),
             weights_blob=self.put(b"weights " + state),
             torch="2.13.0",
-            threads=1,
+            threads=policy.threads,
             capability="test",
             states=(StatePoint(steps, state),),
             shape=shape.encode(),
-            processes=1,
+            processes=policy.processes,
             device="cpu",
             rounding=rounding,
             losses=LossReport(6400, 2_100_000, 2_400_000, 650_000, 900_000, 400_000),
             held_out=LossReport(0, 0, 0, 0, 0, 0),
-            batches=1,
+            batches=window.record.batches,
             skipped=0,
         )
-        index = self.log(record, self.coordinator)
-        self.share_set()
-        return index
 
     def candidate_player(self, candidate: int) -> Player:
         """The engine's player of a candidate."""
