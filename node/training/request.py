@@ -141,19 +141,12 @@ def _find(out: Path, asked: dict[str, Any]) -> dict[str, Any] | None:
     except (ValueError, KeyError, TypeError, RecursionError):
         raise OtherTraining(f"{out}: asked.json is damaged; delete this folder or give another --out.") from None
     other = [name for name, value in asked.items() if before.get(name) != value]
-    if other and not _has_begun(out):
-        return None
     if other:
         raise OtherTraining(
             f"{out}: another training is here ({_option(other[0])} was {_said(before.get(other[0]))}, now "
             f"{_said(asked[other[0]])}); give another --out."
         )
     return found
-
-
-def _has_begun(out: Path) -> bool:
-    """Whether there is something to lose: what failed before its first state, as without a GPU, is no training."""
-    return (out / "result.json").exists() or any(out.glob("train_state-*.bin"))
 
 
 def _option(name: str) -> str:

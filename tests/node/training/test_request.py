@@ -162,6 +162,17 @@ def test_a_folder_that_was_left_half_made(admitted: Admitted, tmp_path: Path) ->
         prepared_of(asking(tmp_path, steps=6), admitted)
 
 
+@pytest.mark.parametrize(
+    "made", ["[" * 100_000, "{}", "null", '{"shape": "b1c16", "run": "", "batches": 1, "rows": "7", "missing": 0}']
+)
+def test_a_note_that_says_something_else(admitted: Admitted, tmp_path: Path, made: str) -> None:
+    prepared_of(asking(tmp_path, steps=5), admitted)
+    kept = json.loads((tmp_path / "asked.json").read_bytes())
+    (tmp_path / "asked.json").write_text(f'{{"asked": {json.dumps(kept["asked"])}, "made": {made}}}')
+    with pytest.raises(OtherTraining, match=r"asked.json is damaged"):
+        prepared_of(asking(tmp_path, steps=5), admitted)
+
+
 def test_blobs_that_are_not_here(tmp_path: Path) -> None:
     home = make_home(grown_world(), tmp_path / "data")
     data = load_admitted(home.directory)
