@@ -35,6 +35,17 @@ def match_table(result: MatchResult) -> str:
 
 
 def _row(name: str, score: Score) -> tuple[str, ...]:
-    elo, error = elo_of(score.wins, score.draws, score.losses)
     counts = (str(each) for each in (score.games, score.wins, score.draws, score.losses))
-    return (name, *counts, f"{100 * score.share:.1f} %", f"{round(elo):+d} +- {error:.0f}")
+    return (name, *counts, f"{100 * score.share:.1f} %", _elo(score))
+
+
+def _elo(score: Score) -> str:
+    """With its error; where all games were won, or lost, the end of the interval that is finite; "-" below two games."""
+    elo, error = elo_of(score.wins, score.draws, score.losses)
+    if score.games < 2:
+        return "-"
+    if score.wins == score.games:
+        return f"above {round(elo - error):+d}"
+    if score.losses == score.games:
+        return f"below {round(elo + error):+d}"
+    return f"{round(elo):+d} +- {error:.0f}"

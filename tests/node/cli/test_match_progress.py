@@ -42,6 +42,25 @@ def test_an_even_score_has_no_sign_that_means_worse() -> None:
     assert "-70 +-" in match_table(MatchResult(("a", "b"), Score(4, 0, 6)))
 
 
+@pytest.mark.parametrize(
+    ("score", "shown"),
+    [
+        (Score(), "-"),
+        (Score(1, 0, 0), "-"),
+        (Score(0, 1, 0), "-"),
+        (Score(12, 0, 0), "above +198"),
+        (Score(0, 0, 12), "below -198"),
+        (Score(2, 0, 0), "above -113"),
+        (Score(11, 1, 0), "+"),
+    ],
+)
+def test_an_elo_that_may_be_infinite_is_bounded_on_one_side(score: Score, shown: str) -> None:
+    """12 of 12 may be a player who wins 76 % (Wilson 1927)."""
+    line = match_table(MatchResult(("a", "b"), score)).splitlines()[2]
+    assert line.split(" %  ")[-1].strip().startswith(shown)
+    assert ("+-" in line) == (shown == "+")
+
+
 def test_the_table() -> None:
     result = MatchResult(
         ("new", "old"),
