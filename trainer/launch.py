@@ -15,9 +15,10 @@ import socket
 import sys
 import traceback
 import uuid
+from multiprocessing import parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Event
+from threading import Event, Thread
 from types import FrameType
 from typing import Final, NoReturn
 
@@ -25,7 +26,7 @@ from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalEx
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-from trainer.errors import PeerLost
+from trainer.errors import Interrupted, PeerLost
 from trainer.process import work
 
 MOST_RESTARTS: Final = 5
@@ -68,9 +69,10 @@ def _work(job: str, folder: str) -> int:
     ended = Path(folder, _ENDED)
     if ended.exists():  # the others only died of it
         return int(ended.read_text())
-    stopping = Event()
+    stopping, done = Event(), Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
+    Thread(target=_end_without_agent, args=(stopping, done), daemon=True).start()
     loopback = next((name for _, name in socket.if_nameindex() if name.startswith("lo")), None)
     if loopback is not None:
         os.environ |= {"GLOO_SOCKET_IFNAME": loopback, "NCCL_SOCKET_IFNAME": loopback}
@@ -87,7 +89,18 @@ def _work(job: str, folder: str) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # it only waits for the others now
     atexit.register(os._exit, 0)  # threads of torch that still wind down may abort a process at its end
+    done.set()
     return status
+
+
+def _end_without_agent(stopping: Event, done: Event) -> None:
+    """Saves and ends this process when the agent is gone, for whom it would wait for ever."""
+    agent = parent_process()
+    if agent is not None:
+        agent.join()
+        stopping.set()
+        done.wait()
+        os._exit(Interrupted.exit_status)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -51,6 +51,14 @@ def members_of(pid: int) -> list[int]:
     return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
+def is_alive(pid: int) -> bool:
+    """Whether a process has not ended, be it that nobody has asked how."""
+    try:
+        return bool(Path(f"/proc/{pid}/cmdline").read_bytes())
+    except OSError:
+        return False
+
+
 def wait_for(found: Callable[[], bool], process: subprocess.Popen[str]) -> None:
     until = time.monotonic() + 120
     while not found():
@@ -125,6 +133,26 @@ def test_interrupted_ones_save_and_go_on(make_job: Any, mixed_batches: Batches, 
         assert "Interrupted after" in stderr
         assert not any(Path(f"/proc/{member}").exists() for member in members)
     assert finish(start(path))[0] == 0
+    assert files(path) == undisturbed
+
+
+def test_none_outlives_a_launcher_that_is_killed(
+    make_job: Any, mixed_batches: Batches, undisturbed: dict[str, str]
+) -> None:
+    path = make_job(mixed_batches, "alone", **TWO)
+    out = Path(json.loads(path.read_text())["out"])
+    process = start(path)
+    wait_for((out / state_name(20)).exists, process)
+    members = members_of(process.pid)
+    assert len(members) == 2
+    process.kill()
+    until = time.monotonic() + 60
+    while any(is_alive(pid) for pid in members):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    process.communicate()
+    status, _, _ = finish(start(path))
+    assert status == 0
     assert files(path) == undisturbed
 
 
