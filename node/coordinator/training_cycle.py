@@ -14,21 +14,18 @@ from node.coordinator.growth import Growth
 from node.coordinator.log_writer import LogWriter
 from node.coordinator.trainer_process import Train
 from node.coordinator.training_progress import TrainingProgress
-from node.disk.files import write_file
 from node.member import Member
+from node.training.job_file import TrainingJob, samples_of
 from protocol.ed25519 import SecretKey
 from protocol.types import ZERO
 from protocol.window import LossReport, RoundingReport, StatePoint, TrainRecord, WindowCommitment
 from protocol.words import counted
 from verification.cycles import WindowInfo
-from verification.identities import BatchInfo
 
 STATE_EVERY_STEPS = 1000
 KEEP_CYCLES = 4
 WORKERS = 1
 """Processes that read and lay out data beside the trainer's own; they decide no byte."""
-GROWN_CYCLES = 10
-"""A grown network's first cycle may take as many samples as so many others."""
 LOSSES = ("policy", "opponent_policy", "value", "score", "ownership")
 
 
@@ -113,45 +110,30 @@ class TrainingCycle:
         return self._member.home.training / f"cycle-{cycle:05d}"
 
     def _write_job(self, out: Path, window: WindowInfo, start: Start, seed: bytes) -> Path:
-        parent, manifest = start.parent, window.manifest
-        payload = out / "manifest"
-        write_file(payload, manifest.encode())
-        job = {
-            "out": str(out),
-            "manifest": str(payload),
-            "manifest_digest": manifest.digest().hex(),
-            "batches": [self._batch(batch) for batch in window.window.batches],
-            "parent_state": None if parent is None else str(self._state_file(parent)),
-            "parent_step": start.steps,
-            "shape": start.shape,
-            "seed": seed.hex(),
-            "samples": self._samples(window, start),
-            "device": self._device,
-            "threads": manifest.training.threads,
-            "state_every_steps": STATE_EVERY_STEPS,
-            "workers": WORKERS,
-            "cache": str(self._member.home.training / "rows"),
-        }
-        path = out / "job.json"
-        write_file(path, json.dumps(job, indent=1).encode())
-        return path
+        parent = start.parent
+        job = TrainingJob(
+            out=out,
+            manifest=window.manifest,
+            batches=window.window.batches,
+            blobs=self._member.blob_store,
+            parent_state=None if parent is None else self._state_file(parent),
+            parent_step=start.steps,
+            shape=start.shape,
+            seed=seed,
+            samples=self._samples(window, start),
+            device=self._device,
+            state_every_steps=STATE_EVERY_STEPS,
+            workers=WORKERS,
+            cache=self._member.home.training / "rows",
+        )
+        return job.store()
 
     def _samples(self, window: WindowInfo, start: Start) -> int:
-        """So many for each new row, at most a cycle's; a grown network has the whole window as new, and ten cycles."""
+        """Those of the new rows; a grown network has the whole window as new."""
         state = self._member.state
-        training = window.manifest.training
         earlier = state.windows[-2].record.total_rows if len(state.windows) > 1 else 0
         rows = window.record.rows if start.is_grown else window.record.total_rows - earlier
-        most = training.samples_per_cycle * (GROWN_CYCLES if start.is_grown else 1)
-        return max(1, min(most, rows * training.samples_per_row_milli // 1000))
-
-    def _batch(self, batch: BatchInfo) -> dict[str, str | int]:
-        return {
-            "path": str(self._member.blob_store.path(batch.header.blob_digest)),
-            "raw_len": batch.header.raw_len,
-            "blob_digest": batch.header.blob_digest.hex(),
-            "header_digest": batch.digest.hex(),
-        }
+        return samples_of(rows, window.manifest.training, is_new=start.is_grown)
 
     def _state_file(self, record: TrainRecord) -> Path:
         return self.folder(record.cycle) / f"train_state-{record.steps:010d}.bin"
