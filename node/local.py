@@ -32,7 +32,8 @@ START_WITHIN_S = 60
 DRAIN_WITHIN_S = 60
 STOP_WITHIN_S = 15
 ASK_AGAIN_S = 0.5
-
+TOLD = ("release", "candidate", "refused-candidate", "given-up", "ban", "fault", "training-failed")
+"""Events of the coordinator that are worth a line of the log."""
 
 BAD_INPUT = 2
 
@@ -200,7 +201,7 @@ class LocalNetwork:
         if event.get("event") == "listening":
             child.listening.set()
         child.last = str(event.get("text", ""))
-        if event.get("event") in ("release", "candidate", "refused-candidate", "ban", "fault", "training-failed"):
+        if event.get("event") in TOLD:
             self._log(str(event["event"]), child.last)
 
     async def _watch(self, progress: Progress) -> None:

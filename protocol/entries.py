@@ -26,7 +26,7 @@ from protocol.root import Root
 from protocol.slots import SlotList
 from protocol.tiles import MAX_ENTRY_BYTES
 from protocol.verdict import TraceOpening, Verdict
-from protocol.window import TrainRecord, WindowCommitment
+from protocol.window import GivenUpCycle, TrainRecord, WindowCommitment
 
 ENTRY_TYPES: dict[str, type[Record]] = {
     cls.payload_type(): cls
@@ -44,6 +44,7 @@ ENTRY_TYPES: dict[str, type[Record]] = {
         Admission,
         WindowCommitment,
         TrainRecord,
+        GivenUpCycle,
         GateAssignment,
         GateResult,
         GateRecord,

@@ -1,4 +1,4 @@
-"""The commitment to a training window, and the record of the training that used it.
+"""The commitment to a training window, and the record of the training that used it, or of its end without a candidate.
 
 Spec: `docs/spec/training.md`. A window is a pure function of (log prefix, manifest): `verification.window` recomputes it.
 """
@@ -93,3 +93,19 @@ class TrainRecord(Record):
     held_out: LossReport
     batches: U32
     skipped: U32
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUpCycle(Record):
+    """The end of a cycle whose window could not be trained: it has no candidate.
+
+    `reason` is the name of the trainer's error, as `repeated-game`; `text` its sentence, for people.
+    """
+
+    NAME = "given-up-cycle"
+
+    run: Digest
+    cycle: U32
+    window: U64
+    reason: Name
+    text: Words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 
@@ -9,6 +10,11 @@ class TrainerError(Exception):
     """Base of all errors of `trainer`."""
 
     exit_status: ClassVar[int] = 2
+
+    @property
+    def name(self) -> str:
+        """What programs know it by, as `repeated-game`."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(self).__name__).lower()
 
 
 class BadJob(TrainerError):

@@ -62,9 +62,9 @@ class Events:
         """The result lies in `out`."""
         self._write("done", out=str(out), result=str(out / "result.json"), **result)
 
-    def failed(self, why: str) -> None:
-        """Nothing more comes."""
-        self._write("failed", why=why)
+    def failed(self, why: str, error: str) -> None:
+        """Nothing more comes. `error`: its name (`TrainerError.name`)."""
+        self._write("failed", why=why, error=error)
 
     def _write(self, event: str, **fields: Any) -> None:
         self._stream.write(json.dumps({"event": event, **fields}) + "\n")

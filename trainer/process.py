@@ -54,13 +54,13 @@ def _work(job: Job, group: Group, is_stopping: Callable[[], bool], out: TextIO, 
 
 def _failed(out: TextIO, err: TextIO, error: TrainerError | OSError) -> int:
     if isinstance(error, TrainerError):
-        sentence, status = str(error), error.exit_status
+        sentence, status, name = str(error), error.exit_status, error.name
     else:
         place = "" if error.filename is None else f" {error.filename}"
-        sentence, status = f"The disk refuses{place}: {error.strerror or error}.", 2
+        sentence, status, name = f"The disk refuses{place}: {error.strerror or error}.", 2, "disk"
     if isinstance(error, PeerLost):
         Events(out).note(sentence)  # all start again, or their launcher says that they do not
     else:
-        Events(out).failed(sentence)
+        Events(out).failed(sentence, name)
     err.write(sentence + "\n")
     return status

@@ -67,7 +67,7 @@ def audit_window(folder: Folder, state: LogState, release: ReleaseInfo) -> str:
         _check_work(folder, batch, _content(folder, state, batch))
     rows = sum(batch.header.plies for batch in batches)
     total = f"{counted(len(batches), 'batch', 'batches')} with {counted(rows, 'ply', 'plies')}"
-    return f"{total}, as the log gives, each admitted and checked by the rules."
+    return f"{total}, as the log gives, each admitted and checked by the rules.{_given_up_before(state, release)}"
 
 
 def replay_sample(
@@ -104,6 +104,15 @@ def replay_sample(
 def _is_purged(state: LogState, batch: BatchInfo) -> bool:
     """Whether no later window takes a batch, since it or its contributor was shown to be wrong."""
     return state.convictions.is_shown(batch.index) or state.is_banned(batch.header.peer)
+
+
+def _given_up_before(state: LogState, release: ReleaseInfo) -> str:
+    """The cycles since the parent release that the coordinator gave up, which is its word alone."""
+    parent = state.release_by_id(release.parent)
+    start = 0 if parent is None else parent.index
+    given_up = [each.record for each in state.given_up if start < each.index < release.index]
+    named = ", ".join(f"{record.cycle} ({record.reason})" for record in given_up)
+    return f" Given up before it: {counted(len(given_up), 'cycle')}, {named}." if given_up else ""
 
 
 def window_of_release(state: LogState, release: ReleaseInfo) -> tuple[BatchInfo, ...]:

@@ -1,7 +1,8 @@
-"""Training cycles in the log: a window's commitment, then the record of the training that used it.
+"""Training cycles in the log: a window's commitment, then the record of the training that used it, or that none did.
 
-Spec: `docs/spec/training.md`. Invariants: a cycle begins when its window is due and the cycle before it is gated; the
-window is recomputed from the log; train states chain, refused candidates' too, except to a network that is grown.
+Spec: `docs/spec/training.md`. Invariants: a cycle begins when its window is due and the cycle before it is gated or
+given up; the window is recomputed from the log; train states chain, refused candidates' too, except to a network that is
+grown.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from native.netfile import Architecture, file_bytes
 from protocol.entries import Entry
 from protocol.manifest import Manifest
 from protocol.types import ZERO
-from protocol.window import LossReport, TrainRecord, WindowCommitment
+from protocol.window import GivenUpCycle, LossReport, TrainRecord, WindowCommitment
 from verification.batches import Batches
 from verification.beacons import Beacons
 from verification.faults import LogFault
@@ -43,6 +44,14 @@ class TrainingInfo:
     record: TrainRecord
 
 
+@dataclass(frozen=True, slots=True)
+class GivenUpInfo:
+    """A cycle given up, as logged at `index`."""
+
+    index: int
+    record: GivenUpCycle
+
+
 def training_seed(run: bytes, beacon: bytes) -> bytes:
     """The seed of a cycle's training: SHA-256("gonode/train/v1\0" | run | beacon of the window's index)."""
     return sha256(b"gonode/train/v1\0" + run + beacon).digest()
@@ -58,17 +67,18 @@ class Cycles:
         self._releases = releases
         self.windows: list[WindowInfo] = []
         self.trainings: list[TrainingInfo] = []
+        self.given_up: list[GivenUpInfo] = []
         self.gated = 0
 
     @property
     def untrained(self) -> WindowInfo | None:
-        """The window whose training is not logged yet."""
-        return self.windows[-1] if len(self.windows) > len(self.trainings) else None
+        """The window whose training is not logged yet, nor given up."""
+        return self.windows[-1] if len(self.windows) > len(self.trainings) + len(self.given_up) else None
 
     @property
     def is_ready(self) -> bool:
-        """Whether the cycle before is trained and gated, so that the next one waits for rows alone."""
-        return len(self.windows) == self.gated
+        """Whether the cycle before is trained and gated, or given up, so that the next one waits for rows alone."""
+        return len(self.windows) == self.gated + len(self.given_up)
 
     @property
     def shape(self) -> str:
@@ -130,11 +140,7 @@ class Cycles:
     def change_train(self, entry: Entry, record: TrainRecord, index: int) -> Change:
         """Checks a train record; raises LogFault."""
         self._roles.require_coordinator(entry, index)
-        window = self.untrained
-        if window is None:
-            raise LogFault("No training cycle is open.")
-        if (record.cycle, record.window) != (window.record.cycle, window.index):
-            raise LogFault("The train record is for another cycle or window than the open one.")
+        window = self._require_open(record)
         if record.base != self._releases.newest.id:
             raise LogFault("The train record's base is not the newest release.")
         before = self.trainings[-1].record if self.trainings else None
@@ -150,6 +156,21 @@ class Cycles:
             raise LogFault("The train record's states must be in the order of their steps.")
         training = TrainingInfo(index, entry.envelope.digest, record)
         return lambda: self.trainings.append(training)
+
+    def change_given_up(self, entry: Entry, record: GivenUpCycle, index: int) -> Change:
+        """Checks the end of a cycle without a candidate; raises LogFault."""
+        self._roles.require_coordinator(entry, index)
+        if self.seed(self._require_open(record)) is None:
+            raise LogFault("The cycle is given up before its window has a beacon to train by.")
+        return lambda: self.given_up.append(GivenUpInfo(index, record))
+
+    def _require_open(self, record: TrainRecord | GivenUpCycle) -> WindowInfo:
+        window = self.untrained
+        if window is None:
+            raise LogFault("No training cycle is open.")
+        if (record.cycle, record.window) != (window.record.cycle, window.index):
+            raise LogFault(f"The {record.NAME} is for another cycle or window than the open one.")
+        return window
 
     def _check_shape(self, record: TrainRecord, before: TrainRecord | None) -> None:
         """The record goes on from the last train state with its shape, or is of a network grown to another; LogFault."""

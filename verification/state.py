@@ -28,11 +28,11 @@ from protocol.root import Role, Root
 from protocol.slots import SlotList
 from protocol.types import ZERO
 from protocol.verdict import TraceOpening, Verdict
-from protocol.window import TrainRecord, WindowCommitment
+from protocol.window import GivenUpCycle, TrainRecord, WindowCommitment
 from verification.batches import Batches
 from verification.beacons import Beacons
 from verification.convictions import Convictions
-from verification.cycles import Cycles, TrainingInfo, WindowInfo
+from verification.cycles import Cycles, GivenUpInfo, TrainingInfo, WindowInfo
 from verification.decisions import Due
 from verification.epochs import Epochs
 from verification.faults import LogFault
@@ -212,8 +212,13 @@ class LogState:
         return self.cycles.trainings
 
     @property
+    def given_up(self) -> list[GivenUpInfo]:
+        """All cycles that ended without a candidate."""
+        return self.cycles.given_up
+
+    @property
     def untrained_window(self) -> WindowInfo | None:
-        """The window whose training is not logged yet."""
+        """The window whose training is not logged yet, nor given up."""
         return self.cycles.untrained
 
     def candidate(self, index: int) -> TrainingInfo:
@@ -311,6 +316,8 @@ class LogState:
             case TrainRecord():
                 change = self.cycles.change_train(entry, record, index)
                 return self._then(change, lambda: self.gates.begin(index, entry.envelope.digest, record))
+            case GivenUpCycle():
+                return self.cycles.change_given_up(entry, record, index)
             case GateAssignment():
                 return self.gates.change_assignment(entry, record, index)
             case GateResult():

@@ -136,6 +136,9 @@ class Coordinator:
                 self._cycle.commit(due.record)
             else:
                 self.doing = f"waiting for {state.cycles.rows_missing()} more plies"
+                if state.given_up and state.given_up[-1].record.window == state.windows[-1].index:
+                    given_up = state.given_up[-1].record
+                    self.doing += f"; cycle {given_up.cycle} was given up ({given_up.reason})"
                 if not state.verifiers():
                     self.doing += "; no verifier is approved"
                 await self._member.change_within(1.0)
@@ -144,6 +147,8 @@ class Coordinator:
         try:
             await self._cycle.train(window)
         except TrainingFailed as failure:
+            if self._cycle.give_up(window, failure):
+                return
             self._member.events("training-failed", f"{failure} Next try in {TRAIN_AGAIN_S} s.")
             await trio.sleep(TRAIN_AGAIN_S)
 

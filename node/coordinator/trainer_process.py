@@ -31,11 +31,18 @@ SILENT_S = 1800
 
 class TrainingFailed(Exception):
     """One sentence about why a cycle cannot be trained, and the exit status of a command that has nothing else to do:
-    the trainer's own, or 3 where its process ends again and again."""
+    the trainer's own, or 3 where its process ends again and again. `error`: the name of the trainer's error, if it said one.
+    """
 
-    def __init__(self, sentence: str, exit_status: int) -> None:
+    def __init__(self, sentence: str, exit_status: int, error: str = "") -> None:
         super().__init__(sentence)
         self.exit_status = exit_status
+        self.error = error
+
+    @property
+    def is_of_the_job(self) -> bool:
+        """Whether the same job fails again: its window or its training, not the machine or the way it was started."""
+        return self.exit_status == 1 and self.error != ""
 
 
 async def train(job: Path, report: Report, stop_within_s: float = STOP_WITHIN_S) -> None:
@@ -44,13 +51,21 @@ async def train(job: Path, report: Report, stop_within_s: float = STOP_WITHIN_S)
     A trainer that dies is started again, up to five times in a row without progress. On cancellation it is told to save
     its state and given `stop_within_s` to do so. Raises TrainingFailed.
     """
-    deaths = 0
+    deaths, error = 0, ""
+
+    async def hear(event: dict[str, Any]) -> None:
+        nonlocal error
+        if event.get("event") == "failed":
+            error = str(event.get("error", ""))
+        await report(event)
+
     while True:
-        status, moved, why = await _run_once(job, report, stop_within_s)
+        status, moved, why = await _run_once(job, hear, stop_within_s)
         if status == 0:
             return
         if status in (1, 2):
-            raise TrainingFailed(why or "The trainer refused its job.", status)
+            raise TrainingFailed(why or "The trainer refused its job.", status, error)
+        error = ""
         deaths = 1 if moved else deaths + 1
         if deaths >= GIVE_UP_AFTER:
             raise TrainingFailed(f"The trainer ended {deaths} times without progress (status {status}): {why}", 3)

@@ -1,24 +1,26 @@
 """One training cycle of the coordinator: commits the window, has it trained, logs the record that becomes the candidate.
 
 Spec: `docs/spec/training.md`, `docs/spec/train-state.md`. What is done is read from the log, so a killed coordinator goes on
-where it was: a committed window is trained, a trained one logged, each once. Refused candidates chain by train state.
+where it was: a committed window is trained, a trained one logged, each once; one that cannot be trained is given up, and the
+next one waited for. Refused candidates chain by train state.
 """
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from node.coordinator.growth import Growth
 from node.coordinator.log_writer import LogWriter
-from node.coordinator.trainer_process import Train
+from node.coordinator.trainer_process import Train, TrainingFailed
 from node.coordinator.training_progress import TrainingProgress
 from node.member import Member
 from node.training.job_file import TrainingJob, samples_of
 from protocol.ed25519 import SecretKey
 from protocol.types import ZERO
-from protocol.window import LossReport, RoundingReport, StatePoint, TrainRecord, WindowCommitment
+from protocol.window import GivenUpCycle, LossReport, RoundingReport, StatePoint, TrainRecord, WindowCommitment
 from protocol.words import counted
 from verification.cycles import WindowInfo
 
@@ -26,6 +28,8 @@ STATE_EVERY_STEPS = 1000
 KEEP_CYCLES = 4
 WORKERS = 1
 """Processes that read and lay out data beside the trainer's own; they decide no byte."""
+MOST_TEXT = 200
+"""Characters that a record of a cycle given up has for the trainer's sentence."""
 LOSSES = ("policy", "opponent_policy", "value", "score", "ownership")
 
 
@@ -64,6 +68,7 @@ class TrainingCycle:
         self._device = device
         self._growth = Growth(member.state, member.store)
         self._progress = TrainingProgress(member.events)
+        self._failed: tuple[int, str] | None = None
 
     @property
     def progress(self) -> dict[str, Any]:
@@ -105,6 +110,32 @@ class TrainingCycle:
         )
         self._forget(record.cycle)
 
+    def give_up(self, window: WindowInfo, failure: TrainingFailed) -> bool:
+        """Logs that the cycle is given up if its job failed by the same error before; gives whether it did.
+
+        What may be of the machine, or of how this node was started, is never a reason.
+        """
+        before, self._failed = self._failed, (window.index, failure.error) if failure.is_of_the_job else None
+        if self._failed is None or before != self._failed:
+            return False
+        member = self._member
+        record = GivenUpCycle(
+            run=member.state.run,
+            cycle=window.record.cycle,
+            window=window.index,
+            reason=failure.error,
+            text=re.sub("[^ -~]", "?", str(failure))[:MOST_TEXT],
+        )
+        self._log.append(record.seal(self._secret))
+        member.wake()
+        member.events(
+            "given-up",
+            f"Cycle {record.cycle} is given up, the next window waits for new plies: {failure}",
+            cycle=record.cycle,
+            reason=record.reason,
+        )
+        return True
+
     def folder(self, cycle: int) -> Path:
         """Where a cycle's files lie."""
         return self._member.home.training / f"cycle-{cycle:05d}"
@@ -129,9 +160,9 @@ class TrainingCycle:
         return job.store()
 
     def _samples(self, window: WindowInfo, start: Start) -> int:
-        """Those of the new rows; a grown network has the whole window as new."""
-        state = self._member.state
-        earlier = state.windows[-2].record.total_rows if len(state.windows) > 1 else 0
+        """Those of the rows that no cycle trained on; a grown network has the whole window as new."""
+        before = None if start.last is None else self._member.state.cycles.window_at(start.last.window)
+        earlier = 0 if before is None else before.record.total_rows
         rows = window.record.rows if start.is_grown else window.record.total_rows - earlier
         return samples_of(rows, window.manifest.training, is_new=start.is_grown)
 

@@ -60,6 +60,17 @@ class Cycle:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenUp:
+    """A cycle that ended without a candidate: `reason` names the trainer's error, `text` says it."""
+
+    cycle: int
+    entry: int
+    unix_s: int | None
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class DataPoint:
     """What the first `entry` entries of the log hold: batches and plies logged, and rows released to training.
 
@@ -161,6 +172,7 @@ class RunFacts:
     last_unix_s: int | None
     releases: tuple[str, ...]
     cycles: tuple[Cycle, ...]
+    given_up: tuple[GivenUp, ...]
     data: tuple[DataPoint, ...]
     lengths: tuple[GameLengths, ...]
     balance: tuple[Balance, ...]

@@ -14,7 +14,7 @@ from node.disk.store import Store
 from node.matches.ratings import gate_ratings
 from node.matches.stored_state import load_state
 from node.reports.clock import Clock, read_clock
-from node.reports.facts import Banned, Cycle, DataPoint, Losses, Rounding, RunFacts, Share, Verification
+from node.reports.facts import Banned, Cycle, DataPoint, GivenUp, Losses, Rounding, RunFacts, Share, Verification
 from node.reports.games import sample_games
 from protocol.admission import ACCEPTED, LOST, REJECTED
 from protocol.seeds import PPM
@@ -49,6 +49,10 @@ def gather(home: Home, batches: int) -> RunFacts:
         last_unix_s=clock.last,
         releases=tuple(release.name for release in state.releases.all),
         cycles=_cycles(state, clock),
+        given_up=tuple(
+            GivenUp(each.record.cycle, each.index, clock.by(each.index + 1), each.record.reason, each.record.text)
+            for each in state.given_up
+        ),
         data=_data(state, clock),
         lengths=games.lengths,
         balance=games.balance,

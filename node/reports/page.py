@@ -86,11 +86,18 @@ def _numbers(facts: RunFacts) -> str:
         "plies": f"{last.plies if last is not None else 0:,}",
         "contributors": f"{len(facts.shares):,}",
         "training cycles": f"{len(facts.cycles):,}",
+        **_given_up(facts),
         "releases": f"{len(facts.releases) - 1:,}",
         "newest release": facts.releases[-1],
     }
     items = "".join(f"<div><dt>{word}</dt><dd>{escape(text)}</dd></div>" for word, text in numbers.items())
     return f"<dl>{items}</dl>"
+
+
+def _given_up(facts: RunFacts) -> dict[str, str]:
+    """The cycles without a candidate, where there are some."""
+    named = ", ".join(f"{each.cycle} ({each.reason})" for each in facts.given_up)
+    return {"cycles given up": named} if named else {}
 
 
 def _section(chart: Chart) -> str:

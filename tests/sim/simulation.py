@@ -23,6 +23,7 @@ from native.network import Kernel
 from node.audits.folder_audit import FolderReader
 from node.contributor.contributor import Contributor, Expelled
 from node.coordinator.opening import open_coordinator
+from node.coordinator.trainer_process import Train
 from node.disk.home import Home
 from node.disk.keyring import create_key
 from node.disk.store import Store
@@ -59,7 +60,10 @@ OVERTAKEN = ("has its verdict already", "by another verifier than the verdict")
 
 
 class Simulation:
-    """A founded run and its nodes. Use `simulated`. `grow`: what the coordinator is asked for at its next starts."""
+    """A founded run and its nodes. Use `simulated`.
+
+    `grow`: what the coordinator is asked for at its next starts; `train`: its trainer.
+    """
 
     def __init__(
         self, folder: Path, nursery: trio.Nursery, network: MemoryNetwork, manifest: Manifest, word: str
@@ -69,6 +73,7 @@ class Simulation:
         self.manifest = manifest
         self.word = word
         self.grow: str | None = None
+        self.train: Train = inline_trainer.train
         self.events: list[Event] = []
         self.ledger = Ledger()
         self.nodes: dict[str, Node] = {}
@@ -300,7 +305,7 @@ class Simulation:
                 clock,
                 open_transport,
                 rng=Random(seed),
-                train=inline_trainer.train,
+                train=self.train,
                 grow=self.grow,
             )
             async with opening as role:

@@ -46,7 +46,7 @@ from protocol.search_config import SEMANTICS, SearchConfig
 from protocol.slots import SlotList
 from protocol.types import ZERO
 from protocol.verdict import TraceOpening, Verdict
-from protocol.window import LossReport, RoundingReport, StatePoint, TrainRecord, WindowCommitment
+from protocol.window import GivenUpCycle, LossReport, RoundingReport, StatePoint, TrainRecord, WindowCommitment
 
 
 def digest_of(word: str) -> bytes:
@@ -307,6 +307,9 @@ def _story() -> tuple[dict[str, Example], list[bytes]]:
     logged(RingerHash(run, seeds.ringer_commitment(run, header.digest(), 0, 2, salt)), COORDINATOR)
     logged(RingerReveal(run, header_index, 0, 2, salt), COORDINATOR)
     logged(Pardon(run, CONTRIBUTOR.public, fraud.encode()), COORDINATOR)
+    text = "One game makes up 31 of the window's 64 games."
+    untrained = log.add(WindowCommitment(run, 2, log.tree.size, 1, 2, 1, 1, headers), COORDINATOR)
+    logged(GivenUpCycle(run, 2, untrained, "repeated-game", text), COORDINATOR)
     replaced = KeyReplacement(run, CONTRIBUTOR.public, RECOVERY.public, REPLACEMENT.public, header_index)
     keep(replaced)
     log.add(replaced, RECOVERY, REPLACEMENT)

@@ -30,7 +30,7 @@ from protocol.seeds import PPM, ringer_commitment
 from protocol.slots import SlotList
 from protocol.types import ZERO
 from protocol.verdict import ACCEPT, BLOB, REJECT, TraceOpening, Verdict
-from protocol.window import LossReport, RoundingReport, StatePoint, TrainRecord
+from protocol.window import GivenUpCycle, LossReport, RoundingReport, StatePoint, TrainRecord
 from tests.verification import replaced
 from tests.verification.manifests import digest_of, small_manifest
 from tests.verification.test_state import snapshot
@@ -417,7 +417,10 @@ class History:
         window = state.untrained_window
         if window is not None:
             seed = state.cycles.seed(window)
-            if seed is not None:
+            if self.rng.random() < 0.2:
+                given_up = GivenUpCycle(world.run, self.roughly(window.record.cycle), window.index, "loss-spike", "")
+                self.attempt(given_up, self.coordinator)
+            elif seed is not None:
                 self.attempt(self.training(window, seed), self.coordinator)
             return
         record = state.due_gate_record()

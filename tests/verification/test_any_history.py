@@ -78,6 +78,11 @@ def require_sound_cycles(state: LogState) -> None:
         is_grown = record.parent_state == ZERO
         assert is_grown == (record.shape != before.shape)
         assert is_grown or record.parent_state == before.state
+    ended = {record.window for record in records} | {each.record.window for each in state.given_up}
+    assert len(ended) == len(records) + len(state.given_up)
+    assert [window.index for window in state.windows if window.index not in ended] == (
+        [] if state.untrained_window is None else [state.windows[-1].index]
+    )
     trained = {release.train_record: release.shape for release in state.releases.all[1:]}
     for gate in state.gates.all:
         assert trained.get(gate.index, gate.train.shape) == gate.train.shape

@@ -9,7 +9,7 @@ from protocol.gate import GateAssignment, GatePair, GateRecord, GateResult
 from protocol.manifest import Manifest
 from protocol.types import ZERO
 from protocol.verdict import ACCEPT, Verdict
-from protocol.window import RoundingReport, TrainRecord, WindowCommitment
+from protocol.window import GivenUpCycle, RoundingReport, TrainRecord, WindowCommitment
 from tests.verification import edits
 from tests.verification.manifests import digest_of, small_manifest
 from tests.verification.test_state import refused
@@ -488,6 +488,50 @@ def test_nothing_held_out_has_no_losses(second: tuple[World, TrainRecord]) -> No
     world.state.check(replace(good, held_out=some).seal(world.coordinator).encode())
     wrong = replace(good, held_out=replace(some, rows=0))
     assert "of which there were none" in refused(world, wrong, world.coordinator)
+
+
+def test_a_cycle_given_up_has_no_candidate_and_the_next_one_goes_on() -> None:
+    world = candidate(gated(kind="always"))
+    world.gate()
+    before = world.state.trainings[-1].record
+    while world.state.due_window() is None:
+        world.batch(world.peers["ada"])
+    index = world.commit()
+    given_up = GivenUpCycle(world.run, 2, index, "loss-spike", "The loss jumped.")
+    for wrong in (replace(given_up, cycle=1), replace(given_up, window=index - 1)):
+        assert "given-up-cycle is for another cycle" in refused(world, wrong, world.coordinator)
+    assert "coordinator" in refused(world, given_up, world.peers["ada"])
+    logged = world.log(given_up, world.coordinator)
+    state = world.state
+    assert [each.index for each in state.given_up] == [logged]
+    assert (len(state.trainings), state.untrained_window, state.gates.open) == (1, None, None)
+    assert state.due_window() is None
+    assert state.cycles.rows_missing() == world.manifest.window.new_rows
+    assert "No training cycle is open" in refused(world, given_up, world.coordinator)
+    assert "No training cycle is open" in refused(world, replace(before, cycle=2, window=index), world.coordinator)
+    while state.due_window() is None:
+        world.batch(world.peers["ada"])
+    world.train()
+    record = state.trainings[-1].record
+    assert (record.cycle, record.parent_state) == (3, before.state)
+    assert world.gate()
+
+
+def test_a_cycle_is_not_given_up_before_it_can_be_trained() -> None:
+    world = World()
+    ada = world.register("ada")
+    while (due := world.state.due_window()) is None:
+        world.batch(ada)
+    index = world.log(due.record, world.coordinator)
+    given_up = GivenUpCycle(world.run, 1, index, "no-rows", "")
+    assert "before its window has a beacon" in refused(world, given_up, world.coordinator)
+    world.share_set()
+    world.log(given_up, world.coordinator)
+    while world.state.due_window() is None:
+        world.batch(ada)
+    world.train()
+    assert world.state.trainings[0].record.parent_state == ZERO
+    assert world.gate()
 
 
 def test_a_grown_network_is_gated_and_gone_on_from() -> None:

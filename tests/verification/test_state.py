@@ -73,6 +73,7 @@ def snapshot(state: LogState) -> tuple[object, ...]:
         state.batches.total(),
         tuple(window.record for window in state.windows),
         tuple(state.trainings),
+        tuple(state.given_up),
         None if gate is None else (gate.index, tuple(gate.scores), gate.decision, gate.record, gate.barred),
         tuple(state.faults),
         state.beacons.covered,

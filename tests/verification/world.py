@@ -38,7 +38,7 @@ from protocol.search_config import SEMANTICS
 from protocol.tiles import tiles_for
 from protocol.types import ZERO
 from protocol.verdict import ACCEPT, REJECT, TraceOpening, Verdict
-from protocol.window import LossReport, RoundingReport, StatePoint, TrainRecord
+from protocol.window import GivenUpCycle, LossReport, RoundingReport, StatePoint, TrainRecord
 from tests.verification.manifests import digest_of, small_manifest
 from verification.admission import check_batch, check_gate_result, total_visits
 from verification.faults import Rejected
@@ -367,6 +367,12 @@ class World:
         index = self.log(self.training(grow, rounding), self.coordinator)
         self.share_set()
         return index
+
+    def give_up(self, reason: str = "repeated-game") -> int:
+        """Commits the window that is due and gives its cycle up; gives the record's index."""
+        index = self.commit()
+        cycle = self.state.windows[-1].record.cycle
+        return self.log(GivenUpCycle(self.run, cycle, index, reason, "It cannot be trained."), self.coordinator)
 
     def training(self, grow: str | None = None, rounding: RoundingReport = WELL_ROUNDED) -> TrainRecord:
         """The record that `train` logs, of the window that is due and is committed now, or of the untrained one."""

@@ -70,6 +70,24 @@ async def test_a_refused_job_is_told_with_its_reason(monkeypatch: pytest.MonkeyP
     assert lives(tmp_path) == 1
 
 
+@pytest.mark.parametrize(("status", "is_of_the_job"), [(1, True), (2, False)])
+async def test_a_named_error_is_told_with_its_name(
+    status: int, is_of_the_job: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    says = 'echo \'{"event": "failed", "why": "It jumped.", "error": "loss-spike"}\'\necho "It jumped." >&2\n'
+    trainer_of(monkeypatch, tmp_path, f"{says}exit {status}\n")
+    with pytest.raises(TrainingFailed, match=r"^It jumped\.$") as failed:
+        await trained(tmp_path)
+    assert (failed.value.error, failed.value.is_of_the_job) == ("loss-spike", is_of_the_job)
+
+
+async def test_what_ends_without_a_word_is_not_of_the_job(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    trainer_of(monkeypatch, tmp_path, "echo 'ZeroDivisionError: division by zero' >&2\nexit 1\n")
+    with pytest.raises(TrainingFailed, match="ZeroDivisionError") as failed:
+        await trained(tmp_path)
+    assert not failed.value.is_of_the_job
+
+
 async def test_one_that_hangs_takes_its_processes_with_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(trainer_process, "SILENT_S", 0.5)
     child = f"{{ sleep 1000 & echo $! > {tmp_path}/child; wait; }}\n"

@@ -20,13 +20,18 @@ ENTRIES_A_HEAD = 10
 
 
 def small_run() -> World:
-    """The run: four cycles, of which those pass whose candidate scores half; a batch with a wrong value; one that waits."""
+    """Four cycles, of which those pass whose candidate scores half, and one given up; a batch with a wrong value; one that
+    waits.
+    """
     manifest = small_manifest()
     world = World(replace(manifest, gate=replace(manifest.gate, win_rate_ppm=500_000)), word="report")
     world.register("ada")
     world.register("bob")
     outcomes = [world.cycle() for _ in range(4)]
     assert set(outcomes) == {False, True}
+    while world.state.due_window() is None:
+        world.batch(world.peers["ada"])
+    world.give_up("loss-spike")
     world.register("eve")
     world.judge(world.play(world.peers["eve"], edit=edits.of_game(0, edits.value(0))))
     world.admit()

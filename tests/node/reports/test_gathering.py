@@ -32,7 +32,7 @@ def test_the_run(facts: RunFacts, world: World) -> None:
 
 def test_cycles_say_what_train_records_say(facts: RunFacts, world: World) -> None:
     assert len(facts.cycles) == len(world.state.trainings) == 4
-    for cycle, training, window in zip(facts.cycles, world.state.trainings, world.state.windows, strict=True):
+    for cycle, training, window in zip(facts.cycles, world.state.trainings, world.state.windows[:4], strict=True):
         record = training.record
         assert (cycle.cycle, cycle.entry, cycle.steps, cycle.samples, cycle.shape) == (
             record.cycle,
@@ -52,6 +52,15 @@ def test_cycles_say_what_train_records_say(facts: RunFacts, world: World) -> Non
         assert cycle.held_out is None  # over no rows
         assert cycle.rounding is not None
         assert cycle.rounding.same_move == record.rounding.same_move_ppm / 1e6
+
+
+def test_a_cycle_given_up_is_told(facts: RunFacts, world: World) -> None:
+    (given_up,) = facts.given_up
+    (info,) = world.state.given_up
+    assert (given_up.cycle, given_up.entry, given_up.reason) == (5, info.index, "loss-spike")
+    assert given_up.text == "It cannot be trained."
+    assert given_up.unix_s is not None
+    assert given_up.unix_s >= FIRST_UNIX_S + SECONDS_AN_ENTRY * info.index
 
 
 def test_elo_is_that_of_the_ratings_and_refused_candidates_have_one(facts: RunFacts, home: Home, world: World) -> None:

@@ -172,6 +172,11 @@ def test_words_of_others_are_no_markup(facts: RunFacts) -> None:
     assert evil in page.text["contributors"]
 
 
+def test_cycles_given_up_are_named(facts: RunFacts, text: str) -> None:
+    assert "<dt>cycles given up</dt><dd>5 (loss-spike)</dd>" in text
+    assert "given up" not in to_html(replace(facts, given_up=()), [])
+
+
 def test_many_lines_and_bars_are_cut_and_say_so(facts: RunFacts) -> None:
     balance = tuple(replace(facts.balance[0], komi=float(komi), games=10 + komi) for komi in range(20))
     shares = tuple(replace(facts.shares[0], name=f"n{number}", share=0.02) for number in range(50))
