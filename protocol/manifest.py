@@ -205,7 +205,9 @@ class TrainingPolicy(Record):
         if len(steps) > 64 or any(a >= b for a, b in pairwise(steps)):
             raise self.fail("the schedule has at most 64 points, and their steps rise")
         if self.minibatch % self.processes:
-            raise self.fail(f"a minibatch of {self.minibatch} rows has no {self.processes} equal parts for its processes")
+            raise self.fail(
+                f"a minibatch of {self.minibatch} rows has no {self.processes} equal parts for its processes"
+            )
 
 
 @dataclass(frozen=True, slots=True)
