@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from node.matches.gtp_engine import shown
 from node.matches.match_record import RecordError, read_record
 from node.matches.opponent import network_identity
 from node.matches.ratings import Pairing, bradley_terry
@@ -91,7 +92,7 @@ class RatingTable:
         suffix = "" if visits in (None, gate_visits) else f"@{visits}"
         numbers = []
         for each in found["players"]:
-            identity, name = str(each["identity"]), str(each["name"])
+            identity, name = str(each["identity"]), shown(str(each["name"]))  # somebody else may have written it
             kind, _, _ = identity.partition(":")
             if kind == "network":
                 numbers.append(self.player(identity + suffix, name + suffix, "network"))

@@ -109,3 +109,10 @@ def test_who_is_not_linked_is_said(tmp_path: Path) -> None:
 def test_a_match_of_another_run(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="another run"):
         RatingTable().add_record(record(tmp_path / "1", A, B, "ws", run="11"), RUN, GATE_VISITS)
+
+
+def test_names_of_others_are_one_short_line(tmp_path: Path) -> None:
+    table = RatingTable()
+    table.add_record(record(tmp_path / "1", A, ("evil\x1b[31m\n" + "x" * 10_000, "gtp:y"), "ws"), RUN, GATE_VISITS)
+    assert table.names[1].isprintable()
+    assert len(table.names[1]) < 300
