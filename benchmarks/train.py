@@ -11,11 +11,13 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import torch
 from torch.profiler import ProfilerActivity, profile
 
 from benchmarks._games import Subject, play_for
+from benchmarks._processes import interleaved
 from benchmarks._run import Summary, show_all
 from native.netfile import Architecture
 from native.network import Kernel
@@ -25,6 +27,7 @@ from node.founding.manifest_file import load_manifest
 from trainer.data.draws import Sampler
 from trainer.data.feeder import Feeder
 from trainer.data.rows import Window
+from trainer.learning.group import ALONE, Group
 from trainer.learning.learner import Learner
 from trainer.pin import pin
 
@@ -34,6 +37,7 @@ CASES = (
     ((7, 9), MIDDLE, 256),
 )
 QUICK_CASES = (((7,), SMALL, 128), ((9,), MIDDLE, 128))
+ROUNDS = 3
 TIMES_OF = ((9,), MIDDLE, 256)
 KINDS = {
     "convolutions": ("convolution",),
@@ -59,14 +63,14 @@ def rows_of(size: int, seconds: float) -> Window:
 
 
 @contextmanager
-def training(case: Case, window: Window) -> Iterator[tuple[Learner, Feeder]]:
+def training(case: Case, window: Window, group: Group = ALONE) -> Iterator[tuple[Learner, Feeder]]:
     """A learner of the default run with a network and a minibatch, and what feeds it, in this process."""
     _, shape, minibatch = case
     manifest = load_manifest(None)
     manifest = dataclasses.replace(manifest, training=dataclasses.replace(manifest.training, minibatch=minibatch))
-    sampler = Sampler(bytes(32), window.numbers(held_out=False), minibatch)
+    sampler = Sampler(bytes(32), window.numbers(held_out=False), minibatch, (group.rank, group.size))
     with Feeder(window, sampler, 0) as feeder:
-        yield Learner(manifest, bytes(32), shape=shape), feeder
+        yield Learner(manifest, bytes(32), group, shape=shape), feeder
 
 
 def measure(case: Case, threads: int, window: Window, seconds: float) -> Row:
@@ -94,6 +98,22 @@ def measure(case: Case, threads: int, window: Window, seconds: float) -> Row:
     }
 
 
+def together(case: Case, games: list[bytes], processes: int, seconds: float) -> Row:
+    """One row: steps by the clock of one process and of several, one thread each, by turns."""
+    sizes, shape, minibatch = case
+    one, several = interleaved(partial(training, case), games, processes, seconds, ROUNDS)
+    gains = Summary.of(a / b for a, b in zip(one, several, strict=True))
+    return {
+        "network": shape.encode(),
+        "boards": "+".join(map(str, sizes)),
+        "minibatch": minibatch,
+        "samples/s by 1": minibatch / Summary.of(one).median,
+        f"samples/s by {processes}": minibatch / Summary.of(several).median,
+        "times": gains.median,
+        "spread": gains.spread,
+    }
+
+
 def kinds_of(case: Case, window: Window, steps: int) -> list[Row]:
     """Where the time of a step goes, by kinds of operations, on one thread."""
     pin(1)
@@ -117,9 +137,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="less than 45 seconds, for a first impression")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+    parser.add_argument("--processes", type=int, help="so many, with a thread each, against one; and nothing else")
     given = parser.parse_args()
     cases, seconds = (QUICK_CASES, 2.0) if given.quick else (CASES, 6.0)
     games = {size: games_of(size, 0.5) for size in (7, 9)}
+    if given.processes is not None:
+        chosen = [[game for size in case[0] for game in games[size]] for case in cases]
+        both = [together(case, games, given.processes, seconds) for case, games in zip(cases, chosen, strict=True)]
+        show_all({f"{given.processes} processes of one thread": both}, given.json)
+        return
     windows = {sizes: Window.of([game for size in sizes for game in games[size]]) for sizes, _, _ in (*cases, TIMES_OF)}
     threads = (1,) if given.quick else tuple(sorted({1, os.cpu_count() or 1}))
     rows = [measure(case, count, windows[case[0]], seconds) for case in cases for count in threads]
