@@ -15,6 +15,7 @@ import socket
 import sys
 import traceback
 import uuid
+from collections.abc import Callable
 from multiprocessing import parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -69,16 +70,21 @@ def _work(job: str, folder: str) -> int:
     ended = Path(folder, _ENDED)
     if ended.exists():  # the others only died of it
         return int(ended.read_text())
-    stopping, done = Event(), Event()
+    stopping, done = False, Event()
+
+    def stop(*_: object) -> None:  # no lock: a signal may arrive while another one is handled
+        nonlocal stopping
+        stopping = True
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopping.set())
-    Thread(target=_end_without_agent, args=(stopping, done), daemon=True).start()
+        signal.signal(number, stop)
+    Thread(target=_end_without_agent, args=(stop, done), daemon=True).start()
     loopback = next((name for _, name in socket.if_nameindex() if name.startswith("lo")), None)
     if loopback is not None:
         os.environ |= {"GLOO_SOCKET_IFNAME": loopback, "NCCL_SOCKET_IFNAME": loopback}
     life = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     try:
-        status = work(Path(job), stopping.is_set, f"file://{folder}/group-{life}")
+        status = work(Path(job), lambda: stopping, f"file://{folder}/group-{life}")
     except Exception:  # as it would end alone
         traceback.print_exc()
         status = 1
@@ -93,12 +99,12 @@ def _work(job: str, folder: str) -> int:
     return status
 
 
-def _end_without_agent(stopping: Event, done: Event) -> None:
+def _end_without_agent(stop: Callable[[], None], done: Event) -> None:
     """Saves and ends this process when the agent is gone, for whom it would wait for ever."""
     agent = parent_process()
     if agent is not None:
         agent.join()
-        stopping.set()
+        stop()
         done.wait()
         os._exit(Interrupted.exit_status)
 
