@@ -1,6 +1,7 @@
 """`gonode match A B`: which of two players is stronger, with error bars."""
 
 import json
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -126,6 +127,8 @@ def match(
     komi_half = None if komi is None else int(2 * komi)
     setups = make_setups(gallery.manifest, gallery.state.release.steps, size, komi_half, openings)
     with ExitStack() as stack:
+        # SIGTERM as Ctrl-C: engines have sessions of their own and would think on.
+        stack.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, signal.default_int_handler))
         players = []
         for name in (a, b):
             players.append(_opponent(name, gallery, config, parse_kernel(kernel), deadline))
