@@ -219,7 +219,9 @@ def test_an_interrupt_ends_a_match_soon() -> None:
     assert threading.active_count() == before
 
 
-@pytest.mark.parametrize("counts", [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (100, 0, 0), (0, 0, 100_000), (3, 4, 5)])
+@pytest.mark.parametrize(
+    "counts", [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (100, 0, 0), (0, 0, 100_000), (3, 4, 5)]
+)
 def test_elo_is_finite_and_json(counts: tuple[int, int, int]) -> None:
     elo, error = elo_of(*counts)
     assert math.isfinite(elo)
