@@ -41,7 +41,7 @@ def interleaved(
 def _member(rank: int, size: int, folder: str, trains: Trains, games: list[bytes], seconds: float) -> None:
     pin(1)
     os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(size), "GLOO_SOCKET_IFNAME": "lo"}
-    group = Group.join("cpu", f"file://{folder}/meeting")
+    group = Group.join("cpu", Path(folder))
     times: list[float] = []
     with trains(Window.of(games), group) as (learner, feeder):
         learner.step(feeder.minibatch(0), 0)

@@ -82,9 +82,10 @@ def _work(job: str, folder: str) -> int:
     loopback = next((name for _, name in socket.if_nameindex() if name.startswith("lo")), None)
     if loopback is not None:
         os.environ |= {"GLOO_SOCKET_IFNAME": loopback, "NCCL_SOCKET_IFNAME": loopback}
-    life = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    life = Path(folder, f"life-{os.environ['TORCHELASTIC_RESTART_COUNT']}")
+    life.mkdir(exist_ok=True)
     try:
-        status = work(Path(job), lambda: stopping, f"file://{folder}/group-{life}")
+        status = work(Path(job), lambda: stopping, life)
     except Exception:  # as it would end alone
         traceback.print_exc()
         status = 1
@@ -92,6 +93,8 @@ def _work(job: str, folder: str) -> int:
         sys.exit(status)
     if status:
         ended.write_text(str(status))
+    if status == Interrupted.exit_status:
+        os._exit(status)  # the agent that told it to only waits for its end
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # it only waits for the others now
     atexit.register(os._exit, 0)  # threads of torch that still wind down may abort a process at its end

@@ -26,11 +26,11 @@ def processes_of(path: Path) -> int:
         return 1
 
 
-def work(path: Path, is_stopping: Callable[[], bool], meeting: str = "env://") -> int:
+def work(path: Path, is_stopping: Callable[[], bool], folder: Path | None = None) -> int:
     """Trains the job in a file, with the group that the environment names (`Group.join`); gives the exit status."""
     try:
         job = Job.load(path)
-        group = Group.join(job.device, meeting)
+        group = Group.join(job.device, folder)
     except TrainerError as error:
         return _failed(sys.stdout, sys.stderr, error)
     if group.is_first:

@@ -24,7 +24,7 @@ HOME = Path(__file__).parents[2]
 STEPS = 100
 TINY = {"SHAPE": "b1c16", "SAMPLES": 32 * STEPS, "STATE_EVERY_STEPS": 20, "quantised_share_ppm": 300_000}
 TWO = TINY | {"processes": 2}
-AGENT = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
 
 
 def start(path: Path, *how: str) -> subprocess.Popen[str]:
@@ -119,7 +119,9 @@ def test_killed_ones_are_started_again_and_end_in_the_same_bytes(
     assert files(path) == undisturbed
 
 
-def test_interrupted_ones_save_and_go_on(make_job: Any, mixed_batches: Batches, undisturbed: dict[str, str]) -> None:
+def test_interrupted_ones_save_and_go_on_under_torchrun_too(
+    make_job: Any, mixed_batches: Batches, undisturbed: dict[str, str]
+) -> None:
     path = make_job(mixed_batches, "interrupted", **TWO)
     out = Path(json.loads(path.read_text())["out"])
     for moment, number in ((METRICS, signal.SIGINT), (state_name(40), signal.SIGTERM)):
@@ -132,7 +134,9 @@ def test_interrupted_ones_save_and_go_on(make_job: Any, mixed_batches: Batches, 
         assert (status, len(stderr.splitlines())) == (130, 1), stderr
         assert "Interrupted after" in stderr
         assert not any(Path(f"/proc/{member}").exists() for member in members)
-    assert finish(start(path))[0] == 0
+    status, events, stderr = finish(start(path, *TORCHRUN))
+    assert status == 0, stderr
+    assert [event["event"] for event in events if event["event"] != "progress"] == ["exporting", "done"]
     assert files(path) == undisturbed
 
 
@@ -153,14 +157,6 @@ def test_none_outlives_a_launcher_that_is_killed(
     process.communicate()
     status, _, _ = finish(start(path))
     assert status == 0
-    assert files(path) == undisturbed
-
-
-def test_torchrun_starts_them_as_well(make_job: Any, mixed_batches: Batches, undisturbed: dict[str, str]) -> None:
-    path = make_job(mixed_batches, "torchrun", **TWO)
-    status, events, stderr = finish(start(path, *AGENT))
-    assert status == 0, stderr
-    assert [event["event"] for event in events if event["event"] != "progress"] == ["exporting", "done"]
     assert files(path) == undisturbed
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Final, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ import torch
 from torch import Tensor, distributed
 
 from trainer.errors import BadJob, PeerLost
+from trainer.learning.lines import MOST_BYTES, Lines
 
 TIMEOUT_S: Final = 900.0
 """How long a process waits for the others: longer than they differ in opening a window."""
@@ -26,15 +28,17 @@ TIMEOUT_S: Final = 900.0
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Process `rank` of `size`, whose tensors live on `device`."""
+    """Process `rank` of `size`, whose tensors live on `device`; `lines` on one machine, without a GPU."""
 
     rank: int = 0
     size: int = 1
     device: str = "cpu"
+    lines: Lines | None = None
 
     @classmethod
-    def join(cls, device: str = "cpu", meeting: str = "env://", timeout_s: float = TIMEOUT_S) -> Self:
-        """The group that the environment names (RANK, WORLD_SIZE, LOCAL_RANK), met as torch's `init_method` says.
+    def join(cls, device: str = "cpu", folder: Path | None = None, timeout_s: float = TIMEOUT_S) -> Self:
+        """The group that the environment names (RANK, WORLD_SIZE, LOCAL_RANK): met through an empty `folder` that is
+        private to it, on one machine, or without one at MASTER_ADDR and MASTER_PORT.
 
         Over gloo on CPUs, nccl on GPUs (one a process). Raises BadJob, PeerLost.
         """
@@ -50,15 +54,21 @@ class Group:
         with _peers():
             distributed.init_process_group(
                 "nccl" if device.startswith("cuda") else "gloo",
-                init_method=meeting,
+                init_method="env://" if folder is None else f"file://{folder / 'meeting'}",
                 timeout=timedelta(seconds=timeout_s),
                 rank=rank,
                 world_size=size,
             )
-        return cls(rank, size, device)
+            if folder is None or device != "cpu" or not Lines.is_possible(folder, size):
+                return cls(rank, size, device)
+            listener = Lines.listen(folder, rank)
+            distributed.barrier()
+            return cls(rank, size, device, Lines.connect(folder, rank, size, listener, timeout_s))
 
     def leave(self) -> None:
         """Ends the group; the others may still be at work."""
+        if self.lines is not None:
+            self.lines.close()
         if self.size > 1 and distributed.is_initialized():
             distributed.destroy_process_group()
 
@@ -71,6 +81,10 @@ class Group:
         """Every process' tensor, all of one shape, in the order of ranks: [size, ...]."""
         if self.size == 1:
             return mine[None]
+        if self.lines is not None and mine.numel() * mine.element_size() <= MOST_BYTES:
+            with _peers():
+                parts = self.lines.exchange(mine.contiguous().numpy().tobytes())
+            return torch.frombuffer(bytearray(b"".join(parts)), dtype=mine.dtype).view(self.size, *mine.shape)
         found = [torch.empty_like(mine) for _ in range(self.size)]
         with _peers():
             distributed.all_gather(found, mine.contiguous())
@@ -137,5 +151,5 @@ def _peers() -> Iterator[None]:
     """Names what torch raises when another process is gone or does not answer."""
     try:
         yield
-    except RuntimeError as error:
+    except (RuntimeError, OSError, EOFError) as error:
         raise PeerLost("Another process of the group died or does not answer.") from error

@@ -132,7 +132,7 @@ def lose(dies: bool, timeout_s: float) -> float:
 def _join(rank: int, size: int, folder: str, timeout_s: float) -> Group:
     pin(1)
     os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(size)}
-    return Group.join("cpu", f"file://{folder}/meeting", timeout_s)
+    return Group.join("cpu", Path(folder), timeout_s)
 
 
 def _member(rank: int, size: int, folder: str) -> None:
