@@ -5,6 +5,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,36 +21,33 @@ Trains = Callable[[Window, Group], AbstractContextManager[tuple[Learner, Feeder]
 """Gives a learner, and what feeds it a process' part of each minibatch; importable by its name."""
 
 
-def seconds_of_steps(trains: Trains, games: list[bytes], processes: int, seconds: float) -> list[float]:
-    """How long each step takes by the clock when so many processes train together for about so long."""
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Seconds of a step, medians of a round: by the clock, and of the processor in the first process."""
+
+    clock: float
+    processor: float
+
+
+def steps_of(trains: Trains, games: list[bytes], processes: int, seconds: float) -> Steps:
+    """So many processes train together for about so long."""
     with tempfile.TemporaryDirectory() as folder:
         spawn(_member, (processes, folder, trains, games, seconds), nprocs=processes)
-        return [float(line) for line in Path(folder, "times").read_text().split()]
-
-
-def interleaved(
-    trains: Trains, games: list[bytes], processes: int, seconds: float, rounds: int
-) -> tuple[list[float], list[float]]:
-    """Medians of the steps of one process and of several, a round each, by turns."""
-    medians: dict[int, list[float]] = {1: [], processes: []}
-    for _ in range(rounds):
-        for count in (1, processes):
-            medians[count].append(float(np.median(seconds_of_steps(trains, games, count, seconds))))
-    return medians[1], medians[processes]
+        return Steps(*np.median(np.loadtxt(Path(folder, "times"), ndmin=2), 0).tolist())
 
 
 def _member(rank: int, size: int, folder: str, trains: Trains, games: list[bytes], seconds: float) -> None:
     pin(1)
     os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(size), "GLOO_SOCKET_IFNAME": "lo"}
     group = Group.join("cpu", Path(folder))
-    times: list[float] = []
+    times: list[tuple[float, float]] = []
     with trains(Window.of(games), group) as (learner, feeder):
         learner.step(feeder.minibatch(0), 0)
         until = time.perf_counter() + seconds
         while not group.is_any(time.perf_counter() > until):
-            started = time.perf_counter()
+            clock, processor = time.perf_counter(), time.process_time()
             learner.step(feeder.minibatch(1 + len(times)), 0)
-            times.append(time.perf_counter() - started)
+            times.append((time.perf_counter() - clock, time.process_time() - processor))
     if group.is_first:
-        Path(folder, "times").write_text("\n".join(map(str, times)))
+        np.savetxt(Path(folder, "times"), times)
     group.leave()

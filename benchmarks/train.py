@@ -17,8 +17,8 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from benchmarks._games import Subject, play_for
-from benchmarks._processes import interleaved
-from benchmarks._run import Summary, show_all
+from benchmarks._processes import steps_of
+from benchmarks._run import Summary, rounds, show_all
 from native.netfile import Architecture
 from native.network import Kernel
 from native.packed import pack_game
@@ -37,7 +37,6 @@ CASES = (
     ((7, 9), MIDDLE, 256),
 )
 QUICK_CASES = (((7,), SMALL, 128), ((9,), MIDDLE, 128))
-ROUNDS = 3
 TIMES_OF = ((9,), MIDDLE, 256)
 KINDS = {
     "convolutions": ("convolution",),
@@ -99,17 +98,21 @@ def measure(case: Case, threads: int, window: Window, seconds: float) -> Row:
 
 
 def together(case: Case, games: list[bytes], processes: int, seconds: float) -> Row:
-    """One row: steps by the clock of one process and of several, one thread each, by turns."""
+    """One row: steps by the clock of one process and of several, one thread each, by turns; and how many times as fast
+    the several would be if their processors did nothing else and no message took time."""
     sizes, shape, minibatch = case
-    one, several = interleaved(partial(training, case), games, processes, seconds, ROUNDS)
-    gains = Summary.of(a / b for a, b in zip(one, several, strict=True))
+    work = partial(steps_of, partial(training, case), games, seconds=seconds)
+    one, several = rounds((partial(work, 1), partial(work, processes)), 0.0)
+    gains = Summary.of(a.clock / b.clock for a, b in zip(one, several, strict=True))
+    bounds = Summary.of(a.processor / b.processor for a, b in zip(one, several, strict=True))
     return {
         "network": shape.encode(),
         "boards": "+".join(map(str, sizes)),
         "minibatch": minibatch,
-        "samples/s by 1": minibatch / Summary.of(one).median,
-        f"samples/s by {processes}": minibatch / Summary.of(several).median,
+        "samples/s by 1": minibatch / Summary.of(steps.clock for steps in one).median,
+        f"samples/s by {processes}": minibatch / Summary.of(steps.clock for steps in several).median,
         "times": gains.median,
+        "at most": bounds.median,
         "spread": gains.spread,
     }
 
