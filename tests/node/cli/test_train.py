@@ -165,7 +165,8 @@ def test_what_it_refuses(home: Home, tmp_path: Path) -> None:
     with locked(tmp_path / "out"):
         assert "already runs in" in refusal("--steps", 1)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["lock"]
-    (tmp_path / "out" / "asked.json").write_text('{"asked": {"steps": 1}, "made": {}}')
+    made = {"shape": "b1c16", "run": "tiny", "batches": 1, "rows": 1, "missing": 0}
+    (tmp_path / "out" / "asked.json").write_text(json.dumps({"asked": {"steps": 1}, "made": made}))
     assert "another training is here" in refusal("--steps", 2)
 
 

@@ -46,7 +46,9 @@ async def test_what_is_provided_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
         assert await nodes[0].find(KEY) == nodes[2].addresses()
         first = nodes[0]._directory
         assert first is not None
-        assert {contact.key for contact in first.contacts.closest(KEY, 20)} == {node.key for node in nodes[1:]}
+        with trio.fail_after(20):  # who was asked is added once its answer is read, and later on a busy machine
+            while {contact.key for contact in first.contacts.closest(KEY, 20)} != {node.key for node in nodes[1:]}:
+                assert await nodes[0].find(KEY) == nodes[2].addresses()
         assert [node.peers() for node in nodes] == before  # connections for look-ups end with them
 
         async with open_libp2p(SecretKey.generate(), run=RUN) as newcomer:
