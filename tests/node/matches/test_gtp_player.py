@@ -125,7 +125,8 @@ def test_a_match_outlives_its_engine(mode: str, letter: str, reason: str, tmp_pa
     for number in range(4):
         record = parse_record((tmp_path / f"{number:05d}.sgf").read_bytes())
         assert record.result == f"{'BW'[number % 2 == 0]}+{letter}"
-        assert reason in record.moves[-1].comment
+        last = record.nodes[-1] if record.nodes else record.start  # an engine used again may resign at once
+        assert reason in last.comment
     assert not engine._all
 
 
