@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from node.cli.directory import of_run
 from node.cli.main import NO
 
 MOST_KOMI = 1000
@@ -84,14 +85,7 @@ def _bounds(context: click.Context, parameter: click.Parameter, text: str | None
 )
 @click.option("--threads", type=click.IntRange(1, 256), default=1, show_default=True, help="Games at once.")
 @click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine.")
-@click.option(
-    "--dir",
-    "directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("demo/coordinator"),
-    show_default=True,
-    help="The directory of a node that has the run.",
-)
+@of_run
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def match(
     a: str,

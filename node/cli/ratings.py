@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from node.cli.directory import of_run
+
 MOST_ELO = 5000
 
 if TYPE_CHECKING:
@@ -27,14 +29,7 @@ def _anchors(context: click.Context, parameter: click.Parameter, texts: tuple[st
 
 
 @click.command()
-@click.option(
-    "--dir",
-    "directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("demo/coordinator"),
-    show_default=True,
-    help="The directory of a node that has the run.",
-)
+@of_run
 @click.option(
     "--matches",
     type=click.Path(path_type=Path, dir_okay=False),

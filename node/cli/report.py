@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from node.cli.directory import of_run
+
 SUFFIXES = (".html", ".png")
 
 
@@ -15,14 +17,7 @@ def _file(context: click.Context, parameter: click.Parameter, out: Path | None) 
 
 
 @click.command()
-@click.option(
-    "--dir",
-    "directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("demo/coordinator"),
-    show_default=True,
-    help="The directory of a node that has the run.",
-)
+@of_run
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
