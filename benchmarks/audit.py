@@ -5,7 +5,7 @@ import time
 from benchmarks._run import arguments, show
 from benchmarks._world import run_with
 from tests.verification.memory_reader import MemoryReader
-from verification.audit import AuditOptions, Check, audit
+from verification.audit.audit import AuditOptions, Check, audit
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from protocol.envelope import Envelope
 from protocol.errors import ProtocolError
 from protocol.layout import BLOBS, CHECKPOINT
 from protocol.root import Root
-from verification.audit import AuditOptions, AuditReport, Check, audit
+from verification.audit.audit import AuditOptions, AuditReport, Check, audit
 
 TRIES = 50
 SETTLE_S = 0.1
@@ -39,13 +39,13 @@ class FolderReader:
                 return
 
     def read(self, path: str) -> bytes | None:
-        """See `verification.auditing.Reader`."""
+        """See `verification.audit.folder.Reader`."""
         if not path.startswith(f"{BLOBS}/"):
             return self._files.get(path)
         return _bytes_of(self._folder / path)
 
     def list(self, prefix: str) -> Iterable[str]:
-        """See `verification.auditing.Reader`."""
+        """See `verification.audit.folder.Reader`."""
         blobs = [path for path in self._paths() if path.startswith(f"{BLOBS}/")]
         return [path for path in (*self._files, *blobs) if path.startswith(prefix)]
 

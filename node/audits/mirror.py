@@ -21,8 +21,8 @@ from node.launch import open_member
 from node.member import Member
 from node.peering.transport import TransportError, Unreachable
 from protocol.checkpoint import SignedNote
-from verification.audit import AuditOptions, AuditReport, Check
-from verification.audit_files import known_blobs
+from verification.audit.audit import AuditOptions, AuditReport, Check
+from verification.audit.files import known_blobs
 
 FIND_WITHIN_S = 30
 ASK_AGAIN_S = 0.5

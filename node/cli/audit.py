@@ -9,7 +9,7 @@ import click
 from node.cli.main import NO
 
 if TYPE_CHECKING:
-    from verification.audit import Check
+    from verification.audit.audit import Check
 
 
 @click.command()
@@ -38,7 +38,7 @@ def audit(
     from node.audits.folder_audit import audit_home
     from node.cli.roles import parse_kernel
     from node.disk.home import Home
-    from verification.audit import AuditOptions
+    from verification.audit.audit import AuditOptions
 
     if (directory is None) == (ticket is None):
         raise click.UsageError("Say what to audit: either --dir DIR or --ticket TICKET.")

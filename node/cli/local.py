@@ -14,7 +14,7 @@ from node.cli.main import INTERRUPTED, NO
 
 if TYPE_CHECKING:
     from node.local import LocalNetwork
-    from verification.audit import Check
+    from verification.audit.audit import Check
 
 
 def no_nan(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
@@ -102,7 +102,7 @@ def _finish(network: "LocalNetwork", screen: "Screen", reached: bool, as_json: b
     from node.audits.folder_audit import AuditInputError, audit_home
     from node.matches.ratings import release_ratings
     from protocol.words import counted
-    from verification.audit import AuditOptions
+    from verification.audit.audit import AuditOptions
 
     home = network.coordinator.home
 

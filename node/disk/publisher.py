@@ -14,7 +14,7 @@ from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.errors import ProtocolError
 from protocol.layout import CHECKPOINT, MANIFEST, ROOT, release_path
 from protocol.tiles import WIDTH, Tile, tiles_for
-from verification.audit_files import known_blobs
+from verification.audit.files import known_blobs
 from verification.state import LogState
 
 

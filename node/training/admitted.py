@@ -13,8 +13,8 @@ from node.disk.blob_store import BlobStore
 from node.disk.home import Home
 from node.matches.stored_state import load_state
 from protocol.layout import CHECKPOINT
-from verification.audit_head import Head, audit_head
-from verification.auditing import AuditFault, Folder
+from verification.audit.folder import AuditFault, Folder
+from verification.audit.head import Head, audit_head
 from verification.state import LogState
 
 

@@ -49,7 +49,7 @@ from tests.sim.disk import Killed, snapshot, watched_disks
 from tests.sim.inline_engine import InlineEngine
 from tests.sim.ledger import Ledger
 from tests.sim.nodes import Event, Life, MakeContributor, Node
-from verification.audit import AuditOptions, AuditReport, audit
+from verification.audit.audit import AuditOptions, AuditReport, audit
 from verification.state import LogState
 
 START_UNIX_S = 1_800_000_000

@@ -17,7 +17,7 @@ from tests.verification.test_batches import policy
 from tests.verification.test_rechecks import accept, accepted, accuse, rebuilt
 from tests.verification.test_state import refused, snapshot
 from tests.verification.world import World
-from verification.audit import Check, audit
+from verification.audit.audit import Check, audit
 from verification.identities import BatchInfo, Tally
 from verification.proof_builder import Evidence, build_proof
 

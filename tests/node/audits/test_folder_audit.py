@@ -11,7 +11,7 @@ from protocol.checkpoint import Checkpoint, cosign
 from protocol.seeds import log_origin
 from tests.node.homes import grown_world, make_home
 from tests.verification.world import World
-from verification.audit import AuditOptions, AuditReport
+from verification.audit.audit import AuditOptions, AuditReport
 from verification.witness import witness_name
 
 

@@ -13,7 +13,7 @@ from node.disk.store import Store
 from node.peering.transport import Unreachable
 from protocol.checkpoint import SignedNote
 from tests.node.homes import grown_world, make_home
-from verification.audit_files import known_blobs
+from verification.audit.files import known_blobs
 
 COORDINATOR, OTHER = b"coordinator", b"other"
 

@@ -24,7 +24,7 @@ from protocol.seeds import log_origin
 from protocol.tiles import tiles_between
 from tests.node.keys import secret
 from tests.verification.world import World
-from verification.audit import AuditOptions, audit
+from verification.audit.audit import AuditOptions, audit
 from verification.faults import LogFault
 from verification.state import LogState
 from verification.witness import verify_head, witness_name

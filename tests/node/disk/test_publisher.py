@@ -14,7 +14,7 @@ from protocol.layout import CHECKPOINT
 from protocol.tiles import tiles_between
 from tests.node.homes import grown_world
 from tests.verification.world import World
-from verification.audit import AuditOptions, audit
+from verification.audit.audit import AuditOptions, audit
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from protocol.merkle import Tree, leaf_hash
 from protocol.seeds import run_id
 from protocol.tiles import ENTRIES, Tile, parse_entries, tiles_between, verify_hashes
 from protocol.words import counted
-from verification.auditing import AuditFault, Folder
+from verification.audit.folder import AuditFault, Folder
 from verification.faults import LogFault
 from verification.state import LogState
 from verification.witness import verify_all_lines, verify_head

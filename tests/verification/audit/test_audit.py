@@ -19,7 +19,7 @@ from tests.verification.manifests import SEARCH, digest_of, small_manifest
 from tests.verification.memory_reader import MemoryReader
 from tests.verification.test_proof import content_of, proof_of
 from tests.verification.world import World
-from verification.audit import CHECKS, AuditOptions, AuditReport, Check, audit
+from verification.audit.audit import CHECKS, AuditOptions, AuditReport, Check, audit
 from verification.identities import BatchInfo
 from verification.proof_builder import Evidence, evidence_of
 from verification.replay import Replayed

@@ -9,7 +9,7 @@ from protocol.layout import blob_path
 from protocol.verdict import BLOB
 from protocol.words import counted
 from verification.admission import check_batch
-from verification.auditing import AuditFault, Folder
+from verification.audit.folder import AuditFault, Folder
 from verification.faults import LogFault, Rejected
 from verification.identities import BatchInfo
 from verification.state import LogState

@@ -9,8 +9,8 @@ from native.network import Kernel
 from protocol.entries import parse_entry
 from protocol.errors import ProtocolError
 from protocol.proof import CONTRIBUTOR, PLY, Ban, Pardon
-from verification.audit_release import network_file
-from verification.auditing import AuditFault, Folder
+from verification.audit.folder import AuditFault, Folder
+from verification.audit.release import network_file
 from verification.proof import Finding, NetworkMissing, NetworkOf, check_proof
 from verification.state import LogState
 

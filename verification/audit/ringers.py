@@ -8,8 +8,8 @@ from native.errors import EngineError
 from native.network import Kernel, Network
 from native.search import Player
 from verification.admission import check_batch
-from verification.audit_release import network_file
-from verification.auditing import AuditFault, Folder
+from verification.audit.folder import AuditFault, Folder
+from verification.audit.release import network_file
 from verification.faults import LogFault, Rejected
 from verification.replay import repeat_ply
 from verification.ringers import RingerInfo

@@ -5,7 +5,7 @@ from protocol.game_block import GameBlock
 from protocol.proof import PLY, SETUP, Ban, Pardon
 from protocol.registration import Registration
 from tests.verification import edits
-from tests.verification.test_audit import audited, failures
+from tests.verification.audit.test_audit import audited, failures
 from tests.verification.test_batches import policy
 from tests.verification.test_framing import lie, searched
 from tests.verification.test_state import refused

@@ -7,7 +7,7 @@ from protocol.blob import verify_blob
 from protocol.errors import BadDigest, ProtocolError
 from protocol.layout import BLOBS, CHECKPOINT, MANIFEST, RELEASES, ROOT, blob_path, release_path
 from protocol.tiles import ENTRIES, Tile, encode_entries, verify_hashes
-from verification.auditing import AuditFault, Folder
+from verification.audit.folder import AuditFault, Folder
 from verification.state import LogState
 
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from random import Random, SystemRandom
 
 from native.network import Kernel
-from verification.audit_bans import audit_bans
-from verification.audit_files import audit_files
-from verification.audit_games import audit_gate, audit_window, replay_sample
-from verification.audit_head import Head, audit_head
-from verification.audit_rejections import audit_rejections
-from verification.audit_release import audit_chain, audit_release, find_release
-from verification.audit_ringers import audit_ringers
-from verification.auditing import AuditFault, Check, Folder, Reader
+from verification.audit.bans import audit_bans
+from verification.audit.files import audit_files
+from verification.audit.folder import AuditFault, Check, Folder, Reader
+from verification.audit.games import audit_gate, audit_window, replay_sample
+from verification.audit.head import Head, audit_head
+from verification.audit.rejections import audit_rejections
+from verification.audit.release import audit_chain, audit_release, find_release
+from verification.audit.ringers import audit_ringers
 from verification.releases import ReleaseInfo
 
 __all__ = ["AuditOptions", "AuditReport", "Check", "Reader", "audit"]

@@ -7,8 +7,8 @@ import pytest
 from protocol.admission import Admission
 from tests.verification.memory_reader import MemoryReader
 from tests.verification.world import World
-from verification.audit_rejections import audit_rejections
-from verification.auditing import AuditFault, Folder
+from verification.audit.folder import AuditFault, Folder
+from verification.audit.rejections import audit_rejections
 from verification.faults import Rejected
 from verification.identities import BatchInfo
 from verification.replay import Replayed

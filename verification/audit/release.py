@@ -9,7 +9,7 @@ from hashlib import sha256
 from native.errors import EngineError
 from native.network import Network
 from protocol.release import FirstRelease
-from verification.auditing import AuditFault, Folder
+from verification.audit.folder import AuditFault, Folder
 from verification.releases import ReleaseInfo, first_network
 from verification.state import LogState
 

@@ -15,8 +15,8 @@ from protocol.batch import Batch
 from protocol.game_block import GameBlock
 from protocol.words import counted
 from verification.admission import check_batch, check_gate_result
-from verification.audit_release import network_file
-from verification.auditing import AuditFault, Folder
+from verification.audit.folder import AuditFault, Folder
+from verification.audit.release import network_file
 from verification.faults import LogFault, Rejected
 from verification.gate import decide
 from verification.gate_state import GateResultInfo, GateState
