@@ -33,11 +33,12 @@ demo: $(VENV)/.built
 
 test: pytest ctest tsan portable arm
 
+# Three at a time for two cores: many tests wait more than they compute.
 pytest: $(VENV)/.dev $(VENV)/.built
-	$(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 ctest: build/asan/.built
-	$(VENV)/bin/ctest --test-dir build/asan --output-on-failure
+	$(VENV)/bin/ctest --test-dir build/asan --output-on-failure -j 2
 
 # The parts that threads share.
 tsan: build/tsan/.built

@@ -1,10 +1,12 @@
 """What the tests of this folder share: a finished run, a network typed by hand, a small disk."""
 
+import fcntl
+import json
 import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,6 +17,8 @@ from protocol.record import Record
 from tests.e2e.process import FAST, LOOPBACK, TINY, Ended, Running, gonode, log_of, running
 
 R = TypeVar("R", bound=Record)
+UNTRAINED = ("--set", "window.first_rows=100000")
+"""For `gonode run init`: what is tested goes on without a trainer beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +42,21 @@ def local(directory: Path, *more: object) -> tuple[object, ...]:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
-    directory = tmp_path_factory.mktemp("finished") / "run"
-    return FinishedRun(directory, gonode(*local(directory)))
+    """One run for all processes of the tests: the first that asks makes it. Look only."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    directory, said = folder / "finished", folder / "finished.json"
+    with (folder / "finished.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not said.exists():
+            said.write_text(json.dumps(asdict(gonode(*local(directory)))))
+    return FinishedRun(directory, Ended(**json.loads(said.read_text())))
 
 
 @dataclass(frozen=True, slots=True)
 class Handmade:
-    """A coordinator and a verifier with the scalar kernel, started by their own commands."""
+    """A coordinator and a verifier with the scalar kernel, started by their own commands; no window ever fills."""
 
     folder: Path
     ticket: str
@@ -85,7 +97,7 @@ class Handmade:
 def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Handmade]:
     folder = tmp_path_factory.mktemp("roles")
     key = request_of(folder)
-    founded = gonode("run", "init", folder / "coordinator", "--from", TINY, "--verifier", key)
+    founded = gonode("run", "init", folder / "coordinator", "--from", TINY, "--verifier", key, *UNTRAINED)
     assert founded.status == 0
     assert "Run tiny, id " in founded.err
     ticket = founded.out.strip()

@@ -10,7 +10,7 @@ from protocol.entries import parse_entry
 from protocol.registration import Registration
 from protocol.slots import SlotList
 from protocol.stamp import is_stamp
-from tests.e2e.conftest import request_of
+from tests.e2e.conftest import UNTRAINED, request_of
 from tests.e2e.process import LOOPBACK, TINY, gonode, log_of, running
 
 DIFFICULTY = 24
@@ -20,7 +20,9 @@ def test_two_keys_get_in_without_invites(tmp_path: Path) -> None:
     file = tmp_path / "stamps.toml"
     policy = f'registration = "stamp"\nstamp_difficulty = {DIFFICULTY}\nprobation_slots = 1'
     file.write_text(TINY.read_text().replace('registration = "invite"', policy))
-    founded = gonode("run", "init", tmp_path / "coordinator", "--from", file, "--verifier", request_of(tmp_path))
+    founded = gonode(
+        "run", "init", tmp_path / "coordinator", "--from", file, "--verifier", request_of(tmp_path), *UNTRAINED
+    )
     assert founded.status == 0
     ticket = founded.out.strip()
     verifying = ("verify", ticket, "--dir", tmp_path / "verifier", "--listen", LOOPBACK, "--json", "--threads", 1)

@@ -70,16 +70,19 @@ class Story:
 
         wait_for(came, f"{event} of {name}")
 
-    def kill(self, name: str) -> None:
-        """SIGKILL for a node, and waits until it runs again."""
-        home = self.home(name)
-        wait_for(lambda: (home / "lock").exists() and is_alive(process_id(home)), f"a running {name}")
-        starts = sum(each["event"] == "listening" for each in events(home))
-        old = process_id(home)
-        self.note()
-        kill(old)
-        self.killed.append(name)
-        self.wait(name, "listening", starts + 1)
+    def kill(self, *names: str) -> None:
+        """SIGKILL for nodes, and waits until they run again."""
+        starts = {}
+        for name in names:
+            home = self.home(name)
+            wait_for(lambda home=home: (home / "lock").exists() and is_alive(process_id(home)), f"a running {name}")  # type: ignore[misc]
+            starts[name] = sum(each["event"] == "listening" for each in events(home))
+            old = process_id(home)
+            self.note()
+            kill(old)
+            self.killed.append(name)
+        for name, count in starts.items():
+            self.wait(name, "listening", count + 1)
 
     def kill_trainer(self) -> None:
         """SIGKILL for the training process."""
@@ -139,8 +142,7 @@ def tell(told: Story, folder: Path) -> None:
         wait_for(lambda: child_of(process_id(told.home("coordinator")), "trainer"), "a trainer")
         told.kill("coordinator")
         told.wait("coordinator", "candidate")
-        told.kill("verifier")
-        told.kill("contributor-2")
+        told.kill("verifier", "contributor-2")
         told.interrupt(command)
 
 

@@ -1,4 +1,4 @@
-"""What two hundred nodes in one process would all compute alike is computed once: pure functions, remembered."""
+"""What the nodes of a crowd in one process would all compute alike is computed once: pure functions, remembered."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
