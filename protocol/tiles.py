@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from protocol.errors import BadDigest, ParseError, TooLarge
-from protocol.merkle import HASH_BYTES, MAX_SIZE, Tree
+from protocol.merkle import HASH_BYTES, MAX_SIZE, Tree, leaf_hash
 
 WIDTH: Final = 256
 MAX_ENTRY_BYTES: Final = 65535  # its length is a u16
@@ -84,17 +84,28 @@ def tiles_between(old_size: int, new_size: int) -> Iterator[Tile]:
             yield Tile(level, number, min(WIDTH, new - number * WIDTH))
 
 
-def tiles_for(old_size: int, new_size: int, tree: Tree, entries: Sequence[bytes]) -> Iterator[tuple[str, bytes]]:
-    """(path, bytes) of each tile that growing from `old_size` to `new_size` entries makes.
+def narrow_tiles(size: int) -> Iterator[Tile]:
+    """The tiles of the log at `size` entries that are not full: those that growing replaces."""
+    for level in range(ENTRIES, _MAX_LEVEL + 1):
+        number, width = divmod(size >> 8 * max(level, 0), WIDTH)
+        if width:
+            yield Tile(level, number, width)
 
-    `tree` has `new_size` leaves or more; `entries` is sliced by log index (`entries[start:end]`), whole bundles at a
-    time, so entries before the last multiple of 256 up to `old_size` are not asked for.
+
+def tiles_for(old_size: int, new_size: int, tree: Tree, entries: Sequence[bytes]) -> Iterator[tuple[str, bytes]]:
+    """(path, bytes) of each tile that growing from `old_size` to `new_size` entries makes; see `tile_bytes`.
+
+    Entries before the last multiple of 256 up to `old_size` are not asked for.
     """
     for tile in tiles_between(old_size, new_size):
-        if tile.level == ENTRIES:
-            yield tile.path, encode_entries(entries[tile.start : tile.end])
-        else:
-            yield tile.path, tile_hashes(tile, tree)
+        yield tile.path, tile_bytes(tile, tree, entries)
+
+
+def tile_bytes(tile: Tile, tree: Tree, entries: Sequence[bytes]) -> bytes:
+    """The bytes of a tile of the log with this tree and these entries, which are sliced by log index, a bundle at a time."""
+    if tile.level == ENTRIES:
+        return encode_entries(entries[tile.start : tile.end])
+    return tile_hashes(tile, tree)
 
 
 def tile_hashes(tile: Tile, tree: Tree) -> bytes:
@@ -145,9 +156,9 @@ def rebuild(bundles: Iterable[bytes], size: int) -> tuple[Tree, tuple[bytes, ...
         width = min(WIDTH, size - len(entries))
         if width <= 0:
             raise ParseError(f"There are more entry bundles than {size} entries need.")
-        for entry in parse_entries(data, width):
-            tree.append(entry)
-            entries.append(entry)
+        found = parse_entries(data, width)
+        tree.extend(map(leaf_hash, found))
+        entries += found
     if len(entries) != size:
         raise ParseError(f"The entry bundles hold {len(entries)} of {size} entries.")
     return tree, tuple(entries)

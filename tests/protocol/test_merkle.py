@@ -138,6 +138,24 @@ def test_a_tree_of_hashes_agrees_with_the_root_made_level_by_level(hashes: list[
     assert tree.root() == root_of_hashes(hashes)
 
 
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.integers(0, 300), max_size=6))
+def test_leaves_added_together_make_the_tree_of_leaves_added_alone(counts: list[int]) -> None:
+    together, alone = Tree(), Tree()
+    for count in counts:
+        leaves = [b"%d" % (alone.size + n) for n in range(count)]
+        together.extend(map(leaf_hash, leaves))
+        for leaf in leaves:
+            assert alone.append(leaf) == alone.size - 1
+        assert together.size == alone.size
+        for height in range(alone.size.bit_length()):
+            count = alone.size >> height
+            assert together.nodes(height, 0, count) == alone.nodes(height, 0, count)
+    with pytest.raises(ValueError, match="32 bytes"):
+        together.extend((bytes(32), bytes(31)))
+    assert together.size == alone.size
+
+
 @settings(deadline=None)
 @given(st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1), st.lists(st.binary(min_size=31, max_size=33), max_size=70))
 def test_foreign_proofs_are_refused_by_name(index: int, size: int, proof: list[bytes]) -> None:

@@ -64,6 +64,12 @@ def test_growing_in_steps_makes_the_tiles_of_the_whole(stops: list[int]) -> None
     assert {path: made[path] for path in whole} == whole
 
 
+@settings(deadline=None)
+@given(st.integers(0, 2**17) | st.sampled_from((255, 256, 257, 65535, 65536, 65537)))
+def test_narrow_tiles_are_those_that_are_not_full(size: int) -> None:
+    assert list(tiles.narrow_tiles(size)) == [tile for tile in tiles.tiles_between(0, size) if tile.width < WIDTH]
+
+
 def test_entries_before_the_last_bundle_are_not_asked_for() -> None:
     class Store(list[bytes]):
         def __getitem__(self, key: object) -> list[bytes]:  # type: ignore[override]
