@@ -11,10 +11,14 @@ from verification.audit.folder import AuditFault, Folder
 from verification.state import LogState
 
 
-def audit_files(folder: Folder, state: LogState, entries: list[bytes], is_working: bool = False) -> str:
-    """Checks every file; says how many there are, or raises AuditFault for the first wrong one.
+def audit_files(
+    folder: Folder, state: LogState, entries: list[bytes], is_working: bool = False, is_listed: bool = True
+) -> str:
+    """Checks every file; says how many there are, or raises AuditFault for the first that is wrong, or missing though the
+    log alone makes it.
 
-    In a working folder blobs may lie before an entry names them; their content is checked all the same.
+    In a working folder blobs may lie before an entry names them; their content is checked all the same. A folder that is
+    not listed is a copy of what the log names.
     """
     copies = {ROOT: entries[0], MANIFEST: entries[1]}
     for release in state.releases.all[1:]:
@@ -22,7 +26,8 @@ def audit_files(folder: Folder, state: LogState, entries: list[bytes], is_workin
     blobs = known_blobs(state)
     paths = folder.paths()
     total = waiting = 0
-    for path in paths:
+    for number, path in enumerate(paths):
+        folder.step("files", number, len(paths))
         data = folder.read(path)
         total += len(data)
         top = path.partition("/")[0]
@@ -37,8 +42,16 @@ def audit_files(folder: Folder, state: LogState, entries: list[bytes], is_workin
             raise AuditFault(f"File {path} is unknown: the log has no such release.")
         elif path != CHECKPOINT:
             raise AuditFault(f"File {path} is unknown.")
+    missing = copies.keys() - set(paths)
+    if missing:
+        raise AuditFault(f"File {min(missing)} is missing.")
     ahead = f"; {waiting} blobs are of entries that the head does not cover" if waiting else ""
-    return f"{len(paths)} files, {total / 1e6:.1f} MB, each known and unchanged{ahead}."
+    absent = len({blob_path(digest) for digest in blobs} - set(paths))
+    gone = f" Named blobs that are not here: {absent}." if absent else ""
+    unlisted = (
+        "" if is_listed else " The server lists nothing, so files that the log does not name were not looked for."
+    )
+    return f"{len(paths)} files, {total / 1e6:.1f} MB, each known and unchanged{ahead}.{gone}{unlisted}"
 
 
 def known_blobs(state: LogState) -> set[bytes]:

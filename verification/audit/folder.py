@@ -1,9 +1,9 @@
-"""What the parts of an audit share: the folder they read, and how they say what is wrong.
+"""What the parts of an audit share: the folder they read, how they say what is wrong, and how far they are.
 
 Spec: `docs/spec/audit.md`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,6 +25,20 @@ class Check:
     detail: str
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a check is: `done` of `total` things of a kind, such as entries, files, batches or games."""
+
+    check: str
+    kind: str
+    done: int
+    total: int
+
+
+Tell = Callable[[Progress], None]
+"""Hears how far an audit is, often."""
+
+
 class Reader(Protocol):
     """A run's public folder, wherever it lies; paths are those of `protocol.layout` and `protocol.tiles`."""
 
@@ -38,10 +52,17 @@ class Reader(Protocol):
 
 
 class Folder:
-    """A reader with the reads that checks need."""
+    """A reader with the reads that checks need; `check` is the one that is being answered, of which `tell` hears."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, tell: Tell | None = None) -> None:
+        self.check = ""
         self._reader = reader
+        self._tell = tell
+
+    def step(self, kind: str, done: int, total: int) -> None:
+        """Says that `done` of `total` things of a kind are checked."""
+        if self._tell is not None:
+            self._tell(Progress(self.check, kind, done, total))
 
     def paths(self) -> list[str]:
         """All files, sorted."""

@@ -4,57 +4,68 @@ Spec: `docs/spec/audit.md` ("Gate", "Window", "Games"). The log state recomputed
 here the games behind them are held against what was signed.
 """
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from random import Random
 
 from native.errors import EngineError
 from native.network import Kernel, Network
-from native.pool import Done, Job, Pool
 from native.search import Player
 from protocol.batch import Batch
-from protocol.game_block import GameBlock
 from protocol.words import counted
 from verification.admission import check_batch, check_gate_result
 from verification.audit.folder import AuditFault, Folder
 from verification.audit.release import network_file
+from verification.audit.replays import Memory, Task, replay, replay_key
+from verification.audit.sampling import confidence, draw
 from verification.faults import LogFault, Rejected
 from verification.gate import decide
 from verification.gate_state import GateResultInfo, GateState
 from verification.identities import BatchInfo
 from verification.releases import ReleaseInfo
-from verification.replay import Mismatch, name_mismatch
 from verification.setup import gate_jobs, selfplay_job
 from verification.state import LogState
 from verification.subjects import Subject
 from verification.traces import is_backed
 
-Game = tuple[str, Job, GameBlock, int]
-"""A game to replay: what to call it, its job and block, and its number in its batch."""
+
+@dataclass(frozen=True, slots=True)
+class Replaying:
+    """How many gate pairs and games to replay (None: all), with what, drawn by which random numbers, and what was done."""
+
+    count: int | None
+    kernel: Kernel
+    threads: int
+    rng: Random
+    memory: Memory
 
 
-def audit_gate(
-    folder: Folder, state: LogState, release: ReleaseInfo, sample: int | None, kernel: Kernel, threads: int, rng: Random
-) -> str:
-    """Recounts the release's gate and replays `sample` pairs (None: all); raises AuditFault."""
+def audit_gate(folder: Folder, state: LogState, release: ReleaseInfo, how: Replaying) -> str:
+    """Recounts the release's gate and replays pairs of it; raises AuditFault."""
     if release.number == 0:
         return "Release 0 needs no gate."
     gate = state.gates.by_candidate(release.train_record)
     if gate is None or gate.record is None:
         raise AuditFault(f"Release {release.name} has no gate record.")
     found = decide(gate.scores, gate.manifest.gate)
-    limit, pairs = gate.record.pairs, []
+    pairs: list[tuple[Task, Task]] = []
+    players = _gate_players(folder, state, gate)
     for slot in gate.slots:
-        if slot.result is not None and slot.assignment.first_pair < limit:
+        if slot.result is not None and slot.assignment.first_pair < gate.record.pairs:
             batch = _gate_batch(folder, state, slot.result)
-            jobs = gate_jobs(state, slot.assignment, *_gate_players(folder, state, gate))
-            name = f"gate result at entry {slot.result.index}"
-            numbers = range(0, len(batch.games), 2)
-            pairs += [[(name, jobs[n + k], batch.games[n + k], n + k) for k in (0, 1)] for n in numbers]
-    chosen = pairs if sample is None else rng.sample(pairs, min(sample, len(pairs)))
-    _replay([game for pair in chosen for game in pair], kernel, threads)
+            index = slot.result.index
+            tasks = [
+                Task(replay_key(state, index, n, how.kernel), f"gate result at entry {index}", n, job, batch.games[n])
+                for n, job in enumerate(gate_jobs(state, slot.assignment, *players))
+            ]
+            pairs += zip(tasks[::2], tasks[1::2], strict=True)
+    chosen, before = draw(pairs, lambda pair: all(how.memory.knows(task.key) for task in pair), how.count, how.rng)
+    games = [task for pair in chosen for task in pair]
+    replay(games, how.kernel, how.threads, how.memory, lambda done: folder.step("games", done, len(games)))
     llr = f", llr {found.llr_micro / 1e6:.2f}" if gate.manifest.gate.kind == "sprt" else ""
     score = sum(k * n for k, n in enumerate(found.counts)) / max(1, 4 * found.pairs)
-    return f"{counted(found.pairs, 'pair')} recounted, score {score:.3f}{llr}; {len(chosen)} replayed."
+    again = f"{len(chosen)} replayed{_earlier(before)}."
+    return f"{counted(found.pairs, 'pair')} recounted, score {score:.3f}{llr}; {again}"
 
 
 def audit_window(folder: Folder, state: LogState, release: ReleaseInfo) -> str:
@@ -62,7 +73,8 @@ def audit_window(folder: Folder, state: LogState, release: ReleaseInfo) -> str:
     if release.number == 0:
         return "Release 0 is not trained."
     batches = window_of_release(state, release)
-    for batch in batches:
+    for number, batch in enumerate(batches):
+        folder.step("batches", number, len(batches))
         _check_admission(state, batch)
         _check_work(folder, batch, _content(folder, state, batch))
     rows = sum(batch.header.plies for batch in batches)
@@ -70,10 +82,8 @@ def audit_window(folder: Folder, state: LogState, release: ReleaseInfo) -> str:
     return f"{total}, as the log gives, each admitted and checked by the rules.{_given_up_before(state, release)}"
 
 
-def replay_sample(
-    folder: Folder, state: LogState, release: ReleaseInfo, sample: int | None, kernel: Kernel, threads: int, rng: Random
-) -> str:
-    """Replays `sample` games of the window (None: all); raises AuditFault.
+def replay_sample(folder: Folder, state: LogState, release: ReleaseInfo, how: Replaying) -> str:
+    """Replays games of the window; raises AuditFault.
 
     Batches that a ban or pardon has purged since they were trained on are told of, not replayed: its proof is checked.
     """
@@ -82,23 +92,40 @@ def replay_sample(
     window = window_of_release(state, release)
     batches = [batch for batch in window if not _is_purged(state, batch)]
     places = [(batch, number) for batch in batches for number in range(batch.header.games)]
-    chosen = places if sample is None else rng.sample(places, min(sample, len(places)))
-    contents: dict[int, Batch] = {}
+
+    def is_known(place: tuple[BatchInfo, int]) -> bool:
+        return how.memory.knows(replay_key(state, place[0].index, place[1], how.kernel))
+
+    chosen, before = draw(places, is_known, how.count, how.rng)
+    tasks = _window_tasks(folder, state, chosen, how.kernel)
+    replay(tasks, how.kernel, how.threads, how.memory, lambda done: folder.step("games", done, len(chosen)))
+    text = f"{len(chosen)} of {len(places)} games replayed{_earlier(before)}, bit for bit."
+    text += confidence(len(places), len(chosen) + before)
+    purged = len(window) - len(batches)
+    return text if not purged else f"{text} Purged since: {counted(purged, 'batch', 'batches')} of the window."
+
+
+def _window_tasks(
+    folder: Folder, state: LogState, places: list[tuple[BatchInfo, int]], kernel: Kernel
+) -> Iterator[Task]:
+    """The games at these places, batch by batch, so that few are in memory at once."""
     players: dict[bytes, Player] = {}
-    games: list[Game] = []
-    for batch, number in chosen:
-        if batch.index not in contents:
-            contents[batch.index] = _content(folder, state, batch)
+    opened, content = -1, None
+    for batch, number in sorted(places, key=lambda place: (place[0].index, place[1])):
+        if content is None or opened != batch.index:
+            opened, content = batch.index, _content(folder, state, batch)
         played = _release_of(state, batch)
         if played.id not in players:
             players[played.id] = _player(network_file(folder, state, played), played.id)
-        block = contents[batch.index].games[number]
+        block = content.games[number]
         job = selfplay_job(state, played, batch.header.owner, block.header.counter, players[played.id])
-        games.append((f"batch at entry {batch.index}", job, block, number))
-    _replay(games, kernel, threads)
-    text = f"{len(games)} of {len(places)} games replayed, bit for bit."
-    purged = len(window) - len(batches)
-    return text if not purged else f"{text} Purged since: {counted(purged, 'batch', 'batches')} of the window."
+        key = replay_key(state, batch.index, number, kernel)
+        yield Task(key, f"batch at entry {batch.index}", number, job, block)
+
+
+def _earlier(before: int) -> str:
+    """How many an earlier audit replayed, in a sentence about those of now."""
+    return f" and {before} before" if before else ""
 
 
 def _is_purged(state: LogState, batch: BatchInfo) -> bool:
@@ -176,24 +203,3 @@ def _player(file: bytes | None, release: bytes) -> Player:
         return Player(None if file is None else Network.load(file), release)
     except EngineError as error:
         raise AuditFault(f"A network cannot be loaded: {error}") from error
-
-
-def _replay(games: list[Game], kernel: Kernel, threads: int) -> None:
-    """Replays games at once; raises AuditFault for the first that differs."""
-    if not games:
-        return
-    with Pool(threads, kernel) as pool:
-        done: dict[int, Done] = {}
-        for number, (_, job, block, _) in enumerate(games):
-            pool.replay(replace(job, id=number), block.raw)
-        while len(done) < len(games):
-            finished = pool.wait(60.0)
-            if finished is not None:
-                done[finished.id] = finished
-    for number, (name, job, block, place) in enumerate(games):
-        result = done[number]
-        if result.is_mismatch:
-            ply = result.bad_ply if result.bad_ply >= 0 else None
-            raise AuditFault(f"The {name} is wrong: {name_mismatch(job, block, Mismatch(place, ply), kernel)}")
-        if not result.is_ok:
-            raise AuditFault(f"A game of the {name} could not be replayed: {result.sentence}")

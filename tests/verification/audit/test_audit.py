@@ -11,7 +11,7 @@ from protocol.blob import blob_digest
 from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.compress import decompress
 from protocol.epoch import Share, ShareSet
-from protocol.layout import CHECKPOINT, blob_path, release_path
+from protocol.layout import CHECKPOINT, MANIFEST, ROOT, blob_path, release_path
 from protocol.proof import PLY, Ban
 from protocol.tiles import tiles_for
 from tests.verification import edits
@@ -129,6 +129,27 @@ def test_missing_and_unknown_files_are_named(grown: World, files: dict[str, byte
     assert failures(audited(without)) == {"head": f"File {tile} is missing, but the checkpoint is of {size} entries."}
 
 
+def test_what_the_log_alone_makes_may_not_be_missing(grown: World, files: dict[str, bytes]) -> None:
+    released = [release_path(release.number, release.name) for release in grown.state.releases.all[1:]]
+    for path in (ROOT, MANIFEST, *released):
+        without = {name: data for name, data in files.items() if name != path}
+        assert failures(audited(without)) == {"files": f"File {path} is missing."}
+
+
+def test_blobs_that_are_not_here_are_counted(grown: World, files: dict[str, bytes]) -> None:
+    def gone(report: AuditReport) -> int:
+        return int(report.checks[1].detail.rpartition("Named blobs that are not here: ")[2].rstrip("."))
+
+    opening = grown.state.gates.all[0].slots[0].result
+    assert opening is not None
+    path = blob_path(opening.result.blob_digest)
+    without = {name: data for name, data in files.items() if name != path}
+    report = audited(without)
+    assert report.ok, "an earlier release's gate games are not asked for"
+    assert gone(report) == gone(audited(files)) + 1
+    assert "lists nothing" in audited(files, is_listed=False).checks[1].detail
+
+
 def test_every_change_of_the_size_names_the_checkpoint(files: dict[str, bytes]) -> None:
     note = files[CHECKPOINT]
     begin = note.index(b"\n") + 1
@@ -165,12 +186,6 @@ def test_cosignatures_are_needed_and_nothing_else_is_carried(files: dict[str, by
     stranger = lines[-2].replace("gonode-witness/", "someone/")
     extra = "\n".join([*lines[:-1], stranger, ""]).encode()
     assert "unknown key" in failures(audited({**files, CHECKPOINT: extra}))["head"]
-
-
-def test_retraining_is_not_available_yet(files: dict[str, bytes]) -> None:
-    report = audited(files, retrain=True)
-    assert failures(report) == {"retrain": "Repeating a training cycle is not available yet."}
-    assert not report.ok
 
 
 def test_a_false_share_fails_the_audit() -> None:
