@@ -3,6 +3,8 @@
 Spec: `docs/spec/audit.md` ("Files"). Nothing can be put beside the run's own bytes, and no byte of them can differ.
 """
 
+from collections.abc import Sequence
+
 from protocol.blob import verify_blob
 from protocol.errors import BadDigest, ProtocolError
 from protocol.layout import BLOBS, CHECKPOINT, MANIFEST, RELEASES, ROOT, blob_path, release_path
@@ -20,9 +22,7 @@ def audit_files(
     In a working folder blobs may lie before an entry names them; their content is checked all the same. A folder that is
     not listed is a copy of what the log names.
     """
-    copies = {ROOT: entries[0], MANIFEST: entries[1]}
-    for release in state.releases.all[1:]:
-        copies[release_path(release.number, release.name)] = entries[release.index]
+    copies = logged_files(state, entries)
     blobs = known_blobs(state)
     paths = folder.paths()
     total = waiting = 0
@@ -52,6 +52,14 @@ def audit_files(
         "" if is_listed else " The server lists nothing, so files that the log does not name were not looked for."
     )
     return f"{len(paths)} files, {total / 1e6:.1f} MB, each known and unchanged{ahead}.{gone}{unlisted}"
+
+
+def logged_files(state: LogState, entries: Sequence[bytes]) -> dict[str, bytes]:
+    """The files that the log alone makes, besides its tiles: path and bytes."""
+    files = {ROOT: entries[0], MANIFEST: entries[1]}
+    for release in state.releases.all[1:]:
+        files[release_path(release.number, release.name)] = entries[release.index]
+    return files
 
 
 def known_blobs(state: LogState) -> set[bytes]:
