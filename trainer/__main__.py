@@ -1,4 +1,5 @@
 """`python -m trainer cycle JOB.json`: runs one training cycle, by as many processes as the job's manifest says.
+`python -m trainer compare JOB.json FOLDER`: how far what it left is from the logged files in a folder.
 
 Spec: docs/spec/train-state.md. Standard output has one JSON object a line, standard error one sentence when it
 fails. Exit status: 0 done, 1 the training failed (loss not a number, spike), 2 wrong use or bad input, 3 its processes die
@@ -14,12 +15,12 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-_USAGE = "Usage: python -m trainer cycle JOB.json"
+_USAGE = "Usage: python -m trainer cycle JOB.json, or compare JOB.json FOLDER"
 
 
 def main(arguments: list[str]) -> int:
     """Runs the command; gives the exit status."""
-    if len(arguments) != 2 or arguments[0] != "cycle":
+    if [*arguments[:1], len(arguments)] not in (["cycle", 2], ["compare", 3]):
         return _fail(_USAGE, 2)
     stopping = False
 
@@ -35,9 +36,11 @@ def main(arguments: list[str]) -> int:
     except ImportError as error:
         return _fail(f"Training needs {error.name or 'torch'}: install gonode with its extra, `gonode[train]`.", 2)
     from trainer.learning.group import is_in_group
-    from trainer.process import processes_of, work
+    from trainer.process import compare_logged, processes_of, work
 
     path = Path(arguments[1])
+    if arguments[0] == "compare":
+        return compare_logged(path, Path(arguments[2]))
     processes = 1 if is_in_group() else processes_of(path)
     if processes > 1:
         from trainer.launch import launch

@@ -2,7 +2,8 @@
 
 Spec: docs/spec/train-state.md. States are written at steps that the job fixes and at an interruption; whatever ends the
 process, the same job goes on from the newest of its states and ends in the same bytes. `result.json` is written last, so
-a cycle that has one is whole. Of several processes the first alone reads and writes states, and exports.
+a cycle that has one is whole. Of several processes the first alone reads and writes states, and exports. A job with a
+segment repeats that part of a cycle, and leaves its last state and a result of fewer fields.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from trainer.data.draws import Sampler
 from trainer.data.feeder import Feeder
 from trainer.data.reader import open_window
 from trainer.data.rows import Window
-from trainer.errors import BadJob, BadTensors, Interrupted, ProcessesDiffer, TrainerError
+from trainer.errors import BadJob, BadState, BadTensors, Interrupted, ProcessesDiffer, TrainerError
 from trainer.events import Events
 from trainer.export import export, ranges_of
 from trainer.job import Job
@@ -56,7 +57,7 @@ def run(job: Job, events: Events, is_stopping: Callable[[], bool], group: Group 
     except OSError as error:
         raise BadJob(f"The folder {job.out} cannot be made: {error.strerror}.") from error
     identity = job.digest()
-    finished = _finished(job.out, identity) if group.is_first else None
+    finished = _finished(job.out, identity) if group.is_first and job.segment is None else None
     if group.is_any(finished is not None):
         if finished is not None:
             events.done(job.out, finished)
@@ -93,19 +94,20 @@ class _Cycle:
         self._public_identity = identity
         self._policy: TrainingPolicy = job.manifest.training
         self._numbers = window.numbers(held_out=False)
+        self._end = job.steps if job.segment is None else job.segment.until
         self._learner, self._position = self._start()
 
     def run(self, is_stopping: Callable[[], bool]) -> None:
         job, learner, group = self._job, self._learner, self._group
         sampler = Sampler(job.seed, self._numbers, self._policy.minibatch, (group.rank, group.size))
-        self._events.begin(self._position.done, job.steps, self._policy.minibatch)
+        self._events.begin(self._position.done, self._end, self._policy.minibatch)
         with self._metrics() as metrics, Feeder(self._window, sampler, job.workers, self._events.note) as feeder:
-            for done in range(self._position.done, job.steps):
+            for done in range(self._position.done, self._end):
                 if group.is_any(is_stopping()):
                     if done and not self._is_recorded(done):
                         self._save(done)
                     raise Interrupted(
-                        f"Interrupted after {done} of {job.steps} steps; the same job goes on from there."
+                        f"Interrupted after {done} of {self._end} steps; the same job goes on from there."
                     )
                 if done == job.first_quantised:
                     self._quantise()
@@ -114,14 +116,14 @@ class _Cycle:
                 except TrainerError as error:
                     raise type(error)(f"{error} {self._last_good()}") from error
                 losses = dict(zip(PARTS, learner.running.tolist(), strict=True))
-                if metrics is not None and ((done + 1) % EVERY_STEPS == 0 or done + 1 == job.steps):
+                if metrics is not None and ((done + 1) % EVERY_STEPS == 0 or done + 1 == self._end):
                     metrics.write(learner.step_number, losses)
                 self._events.progress(done + 1, losses, feeder.waited_s)
-                if (done + 1) % job.state_every_steps == 0 and done + 1 < job.steps:
+                if (done + 1) % job.state_every_steps == 0 and done + 1 < self._end:
                     self._record(done + 1)
-        self._record(job.steps)
+        self._record(self._end)
         if group.is_first:
-            self._finish()
+            self._finish() if job.segment is None else self._finish_segment()
 
     def _quantise(self) -> None:
         """From here on the network is trained as it will be rounded: with the first process' ranges, in all of them."""
@@ -135,7 +137,7 @@ class _Cycle:
         return Metrics(self._job.out, self._public_identity, self._learner.step_number, self._events.note)
 
     def _start(self) -> tuple[Learner, Position]:
-        """From the newest state of this very cycle, else the parent's, else the seeded network."""
+        """From the newest state of this very cycle, else the segment's or the parent's, else the seeded network."""
         job, group = self._job, self._group
         state = self._newest() if group.is_first else None
         data = group.of_first(b"" if state is None else state.encode())
@@ -146,7 +148,7 @@ class _Cycle:
             state = TrainState.parse(data)
             return Learner.resume(job.manifest, state, group), state.position
         except BadTensors as error:
-            raise BadJob(f"The job's parent state cannot be used: {error}") from error
+            raise BadState(f"The job's parent state cannot be used: {error}") from error
 
     def _newest(self) -> TrainState | None:
         """The state to go on from, with its place in this cycle; None: the seeded network."""
@@ -156,29 +158,41 @@ class _Cycle:
                 state, digest = TrainState.load(path)
             except (BadTensors, OSError):
                 continue
-            if state.position.job != self._identity:
-                continue
-            position = state.position
-            if self._is_recorded(position.done):
-                position = dataclasses.replace(position, states=(*position.states, (state.step, digest)))
-            return dataclasses.replace(state, position=position)
-        if job.parent_state is None:
-            return None
+            if state.position.job == self._identity:
+                return self._placed(state, digest)
         try:
+            if job.segment is not None and job.segment.state is not None:
+                state, digest = TrainState.load(job.segment.state)
+                self._verify_start(state, job.parent_step + state.position.done)
+                if not 0 < state.position.done < job.segment.until:
+                    raise BadTensors(f"The state is after {state.position.done} steps, outside of the segment.")
+                return self._placed(state, digest)
+            if job.parent_state is None:
+                return None
             state, _ = TrainState.load(job.parent_state)
-            if state.step != job.parent_step:
-                raise BadTensors(f"The parent state is of step {state.step}, not {job.parent_step}.")
-            if state.shape != job.shape:
-                raise BadTensors(f"The parent state is of {state.shape.encode()}, not {job.shape.encode()}.")
+            self._verify_start(state, job.parent_step)
             return dataclasses.replace(state, position=Position(self._identity, 0, ()), ranges=np.zeros(0))
         except (BadTensors, OSError) as error:
-            raise BadJob(f"The job's parent state cannot be used: {error}") from error
+            raise BadState(f"The job's parent state cannot be used: {error}") from error
+
+    def _placed(self, state: TrainState, digest: bytes) -> TrainState:
+        """A state of this cycle, listed among the recorded ones if it is one."""
+        listed = state.position.states
+        if self._is_recorded(state.position.done):
+            listed = (*listed, (state.step, digest))
+        return dataclasses.replace(state, position=Position(self._identity, state.position.done, listed))
+
+    def _verify_start(self, state: TrainState, step: int) -> None:
+        if state.step != step:
+            raise BadTensors(f"The parent state is of step {state.step}, not {step}.")
+        if state.shape != self._job.shape:
+            raise BadTensors(f"The parent state is of {state.shape.encode()}, not {self._job.shape.encode()}.")
 
     def _state_files(self) -> list[Path]:
         """Files in `out` whose names are those of states within this cycle, newest first."""
         job = self._job
         names = [path.name for path in job.out.glob("train_state-*.bin")]
-        first, last = state_name(job.parent_step + 1), state_name(job.parent_step + job.steps)
+        first, last = state_name(job.parent_step + 1), state_name(job.parent_step + self._end)
         return [job.out / name for name in sorted(names, reverse=True) if first <= name <= last]
 
     def _is_recorded(self, done: int) -> bool:
@@ -207,32 +221,44 @@ class _Cycle:
         states = self._position.states
         return f"The last good state is that of step {states[-1][0] if states else self._job.parent_step}."
 
-    def _finish(self) -> None:
-        """Exports the averaged weights and writes the result."""
-        job, learner, out = self._job, self._learner, self._job.out
-        self._events.exporting()
-        exported = export(learner, self._window, job.seed, self._policy, out)
+    def _facts(self) -> dict[str, Any]:
+        """What the results of whole cycles and of segments both say."""
+        job, step = self._job, self._learner.step_number
         states = self._position.states
-        result: dict[str, Any] = {
+        return {
             "job": self._public_identity.hex(),
             "shape": job.shape.encode(),
-            "step": learner.step_number,
-            "steps": job.steps,
-            "samples": job.steps * self._policy.minibatch,
-            "rows": len(self._window),
+            "step": step,
             "batches": len(job.batches) - len(self._skipped),
             "headers_used": self._used.hex(),
             "skipped": self._skipped,
             "parent_state": job.parent_digest.hex(),
-            "state": {"path": state_name(learner.step_number), "digest": states[-1][1].hex()},
+            "state": {"path": state_name(step), "digest": states[-1][1].hex()},
             "states": [{"step": step, "digest": digest.hex()} for step, digest in states],
-            **exported.files(),
-            "network_len": exported.network_len,
             "torch": torch.__version__,
             "device": job.device,
             "processes": self._group.size,
             "threads": job.threads,
             "capability": pin.capability(job.device),
+        }
+
+    def _finish_segment(self) -> None:
+        """Writes the result of a segment."""
+        result = self._facts() | {"steps": self._end}
+        store(self._job.out / RESULT, (json.dumps(result, indent=1) + "\n").encode())
+        self._events.done(self._job.out, result)
+
+    def _finish(self) -> None:
+        """Exports the averaged weights and writes the result."""
+        job, learner, out = self._job, self._learner, self._job.out
+        self._events.exporting()
+        exported = export(learner, self._window, job.seed, self._policy, out)
+        result = self._facts() | {
+            "steps": job.steps,
+            "samples": job.steps * self._policy.minibatch,
+            "rows": len(self._window),
+            **exported.files(),
+            "network_len": exported.network_len,
             "losses": dict(zip(PARTS, learner.running.tolist(), strict=True)),
             "loss_rows": job.steps * self._policy.minibatch,
             "held_out_losses": exported.held_out,
@@ -240,7 +266,7 @@ class _Cycle:
             "rounding": dataclasses.asdict(exported.rounding),
         }
         store(out / RESULT, (json.dumps(result, indent=1) + "\n").encode())
-        listed = {state_name(step) for step, _ in states}
+        listed = {state_name(step) for step, _ in self._position.states}
         for path in self._state_files():
             if path.name not in listed:
                 path.unlink()

@@ -21,6 +21,10 @@ class BadJob(TrainerError):
     """The job, or a file that it names, is not what it has to be."""
 
 
+class BadState(BadJob):
+    """The train state to go on from is none, or not the one of this job."""
+
+
 class NoDevice(TrainerError):
     """The device is not there."""
 

@@ -62,6 +62,10 @@ class Events:
         """The result lies in `out`."""
         self._write("done", out=str(out), result=str(out / "result.json"), **result)
 
+    def compared(self, found: Mapping[str, Any]) -> None:
+        """How far what was repeated is from what was logged."""
+        self._write("compared", **found)
+
     def failed(self, why: str, error: str) -> None:
         """Nothing more comes. `error`: its name (`TrainerError.name`)."""
         self._write("failed", why=why, error=error)

@@ -53,11 +53,10 @@ class Exported:
 
 def export(learner: Learner, window: Window, seed: bytes, policy: TrainingPolicy, out: Path) -> Exported:
     """Writes network and weights to `out`; raises NotQuantisable."""
-    net, ranges, calibration = _calibrated(learner, window, seed, policy)
+    net, ranges = _calibrated(learner, window, seed, policy)
     held_out = window.numbers(held_out=True)[:_HELD_OUT_MOST]
     found = validate(net, list(_parts(window, held_out, seed)), learner.weights)
     file = quantise(net, ranges)
-    of_one_size = [part for _, at, _ in window.split(calibration) for part in _parts(window, calibration[at], seed)]
     tensors = dict(net.named_parameters()) | moments(net)
     weights = TensorFile(
         {"kind": WEIGHTS_KIND, "network": learner.shape.encode(), "step": learner.step_number},
@@ -70,30 +69,35 @@ def export(learner: Learner, window: Window, seed: bytes, policy: TrainingPolicy
         weights=store(out / WEIGHTS, weights.encode()),
         held_out=found,
         held_out_rows=len(held_out),
-        rounding=rounding(net, file, of_one_size),
+        rounding=rounding(net, file, calibration_parts(window, seed, policy)),
     )
 
 
 def ranges_of(learner: Learner, window: Window, seed: bytes, policy: TrainingPolicy) -> Reals:
     """What the activations of the averaged weights would hold, were these exported now."""
-    _, ranges, _ = _calibrated(learner, window, seed, policy)
+    _, ranges = _calibrated(learner, window, seed, policy)
     return ranges.all_held(learner.shape)
 
 
-def _calibrated(
-    learner: Learner, window: Window, seed: bytes, policy: TrainingPolicy
-) -> tuple[GoNet, Ranges, npt.NDArray[np.int64]]:
-    """The averaged weights with fixed moments, their ranges, and the rows that fixed both."""
-    calibration = _calibration_rows(window.numbers(held_out=False), seed, policy.calibration_rows)
+def calibration_parts(window: Window, seed: bytes, policy: TrainingPolicy) -> list[Minibatch]:
+    """The calibration rows as minibatches, each of one board size."""
+    rows = _calibration_rows(window, seed, policy)
+    return [part for _, at, _ in window.split(rows) for part in _parts(window, rows[at], seed)]
+
+
+def _calibrated(learner: Learner, window: Window, seed: bytes, policy: TrainingPolicy) -> tuple[GoNet, Ranges]:
+    """The averaged weights with fixed moments, and their ranges."""
+    calibration = _calibration_rows(window, seed, policy)
     net = learner.averaged()
     measure(net, _parts(window, calibration, seed))
-    return net, observe(net, _parts(window, calibration, seed)), calibration
+    return net, observe(net, _parts(window, calibration, seed))
 
 
-def _calibration_rows(numbers: npt.NDArray[np.int64], seed: bytes, count: int) -> npt.NDArray[np.int64]:
+def _calibration_rows(window: Window, seed: bytes, policy: TrainingPolicy) -> npt.NDArray[np.int64]:
     """The rows that fix moments and ranges, drawn from the seed."""
+    numbers = window.numbers(held_out=False)
     keys = random_words(seed, "calibration", 0, len(numbers))
-    return np.sort(numbers[np.argsort(keys, kind="stable")[:count]])
+    return np.sort(numbers[np.argsort(keys, kind="stable")[: policy.calibration_rows]])
 
 
 def _parts(window: Window, numbers: npt.NDArray[np.int64], seed: bytes) -> Iterator[Minibatch]:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from native.errors import EngineError
 from native.netfile import Architecture
+from protocol.blob import blob_digest
 from protocol.codec import Value, encode
 from protocol.errors import ProtocolError
 from protocol.manifest import Manifest
@@ -27,6 +28,7 @@ _FIELDS: Final = {
     *("out", "manifest", "manifest_digest", "batches", "parent_state", "parent_step", "shape"),
     *("seed", "samples", "device", "threads", "state_every_steps", "workers", "cache"),
 }
+_SEGMENT_FIELDS: Final = {"state", "parent", "until"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,20 @@ class BatchFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Segment:
+    """A part of a cycle that is repeated: from `state`, which the cycle recorded (None: its beginning), until `until` of
+    its steps are done. It leaves the state there and exports nothing."""
+
+    state: Path | None
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """One cycle. `samples` rows are drawn, in whole minibatches.
 
     `parent_state` None: from the seeded float network, the run's first or, after `parent_step` steps, a grown one.
+    `parent_digest` is the blob digest of its file. `segment`: only that part of the cycle is trained.
     `workers` processes read and lay out data, `cache` keeps rows between cycles: neither decides a byte of the result.
     """
 
@@ -66,6 +78,7 @@ class Job:
     state_every_steps: int
     workers: int
     cache: Path | None
+    segment: Segment | None = None
 
     @property
     def steps(self) -> int:
@@ -78,7 +91,7 @@ class Job:
         return self.steps - self.steps * self.manifest.training.quantised_share_ppm // 10**6
 
     def digest(self) -> bytes:
-        """SHA-256 of everything that decides the resulting bytes on one machine."""
+        """SHA-256 of everything that decides the resulting bytes on one machine; a segment's is its cycle's."""
         headers = hashlib.sha256(b"".join(batch.header_digest for batch in self.batches)).digest()
         facts: dict[str, Value] = {
             "manifest": self.manifest.digest(),
@@ -101,8 +114,8 @@ class Job:
             value = json.loads(_read(path, "job"))
         except (ValueError, RecursionError) as error:
             raise BadJob(f"The job {path} is not JSON.") from error
-        if not isinstance(value, dict) or value.keys() != _FIELDS:
-            odd = sorted(_FIELDS ^ set(value)) if isinstance(value, dict) else ["everything"]
+        if not isinstance(value, dict) or value.keys() - {"segment"} != _FIELDS:
+            odd = sorted(_FIELDS ^ (value.keys() - {"segment"})) if isinstance(value, dict) else ["everything"]
             raise BadJob(f"The job {path} has a missing or unknown field: {str(odd[0])[:40]}.")
         manifest_bytes = _read(_path(value, "manifest"), "manifest")
         if hashlib.sha256(manifest_bytes).digest() != _digest(value, "manifest_digest"):
@@ -115,12 +128,16 @@ class Job:
         if not isinstance(listed, list) or not listed:
             raise BadJob("The job names no batches.")
         parent = None if value["parent_state"] is None else _path(value, "parent_state")
-        return cls(
+        parent_digest = bytes(32) if parent is None else blob_digest(_read(parent, "parent state"))
+        segment = None
+        if value.get("segment") is not None:
+            segment, parent_digest = _segment(value["segment"], parent_digest if parent is not None else None)
+        job = cls(
             out=_path(value, "out"),
             manifest=manifest,
             batches=tuple(_batch(item, index) for index, item in enumerate(listed)),
             parent_state=parent,
-            parent_digest=bytes(32) if parent is None else hashlib.sha256(_read(parent, "parent state")).digest(),
+            parent_digest=parent_digest,
             parent_step=_number(value, "parent_step", 0, 2**63 - 1),
             shape=_shape(value),
             seed=_digest(value, "seed"),
@@ -130,7 +147,22 @@ class Job:
             state_every_steps=_number(value, "state_every_steps", 1, 2**40),
             workers=_number(value, "workers", 0, 64),
             cache=None if value["cache"] is None else _path(value, "cache"),
+            segment=segment,
         )
+        if segment is not None and segment.until > job.steps:
+            raise BadJob(f"The job's segment ends after step {segment.until} of a cycle of {job.steps}.")
+        return job
+
+
+def _segment(item: Any, parent: bytes | None) -> tuple[Segment, bytes]:
+    """The part of the cycle, and the digest of the cycle's parent state, which has to be `parent`'s if that is here."""
+    if not isinstance(item, dict) or item.keys() != _SEGMENT_FIELDS:
+        raise BadJob("The job's segment needs state, parent and until.")
+    digest = _digest(item, "parent")
+    if parent is not None and parent != digest:
+        raise BadJob("The job's parent state is not the one that its segment names.")
+    state = None if item["state"] is None else _path(item, "state")
+    return Segment(state, _number(item, "until", 1, 2**40)), digest
 
 
 def _batch(item: Any, index: int) -> BatchFile:

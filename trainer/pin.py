@@ -1,12 +1,15 @@
 """What makes a run of torch repeatable on one machine: threads, deterministic algorithms, and a record of the rest.
 
 Spec: docs/spec/train-state.md ("Repeating"). ATEN_CPU_CAPABILITY, ONEDNN_MAX_CPU_ISA and MKL_ENABLE_INSTRUCTIONS choose
-kernels and so the last bits; they are taken from the environment as it is and recorded with what came of them.
+kernels and so the last bits; they are taken from the environment as it is and recorded with what came of them. What they
+leave open is chosen by the processor, which is recorded too.
 """
 
 from __future__ import annotations
 
 import os
+import platform
+from pathlib import Path
 
 import torch
 
@@ -35,9 +38,19 @@ def pin(threads: int, device: str = "cpu") -> None:
 
 
 def capability(device: str = "cpu") -> str:
-    """The settings that choose kernels, at most 200 characters of ASCII."""
+    """What chooses kernels: settings and the processor; at most 200 characters of ASCII."""
     chosen = [f"{name}={os.environ.get(name, 'default')}" for name in _CHOICES]
     if device == "cuda":
         chosen.insert(0, f"cuda={torch.version.cuda} gpu={torch.cuda.get_device_name()}")
-    text = " ".join((f"cpu={torch.backends.cpu.get_cpu_capability()}", *chosen))
+    text = " ".join((f"cpu={torch.backends.cpu.get_cpu_capability()}", *chosen, f"processor={_processor()}"))
     return "".join(c for c in text if " " <= c <= "~")[:200]
+
+
+def _processor() -> str:
+    """The processor's name as the system gives it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2] for line in lines if line.startswith("model name"))
+    return " ".join((next(named, "") or platform.processor() or platform.machine() or "unknown").split())

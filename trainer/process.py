@@ -1,4 +1,4 @@
-"""One process of a cycle, alone or in a group: `work` runs it and says how it ended.
+"""One process of a cycle, alone or in a group: `work` runs it and says how it ended; `compare_logged` likewise.
 
 Spec: docs/spec/train-state.md ("Events", "More processes"). In a group the first process speaks for all.
 """
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
+from trainer.compare import compare
 from trainer.cycle import run
 from trainer.errors import PeerLost, TrainerError
 from trainer.events import Events
@@ -37,6 +38,16 @@ def work(path: Path, is_stopping: Callable[[], bool], folder: Path | None = None
         return _work(job, group, is_stopping, sys.stdout, sys.stderr)
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         return _work(job, group, is_stopping, nowhere, nowhere)
+
+
+def compare_logged(path: Path, folder: Path) -> int:
+    """Says how far what the job in a file left is from the logged files in `folder`; gives the exit status."""
+    events = Events(sys.stdout)
+    try:
+        events.compared(compare(Job.load(path), folder, events))
+    except (TrainerError, OSError) as error:
+        return _failed(sys.stdout, sys.stderr, error)
+    return 0
 
 
 def _work(job: Job, group: Group, is_stopping: Callable[[], bool], out: TextIO, err: TextIO) -> int:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option("--release", help="The release's name; default: the newest.")
 @click.option("--sample", type=click.IntRange(0), default=5, show_default=True, help="Games and pairs to replay.")
 @click.option("--full", is_flag=True, help="Replay everything.")
-@click.option("--retrain", is_flag=True, help="Repeat the training too.")
+@click.option("--retrain", is_flag=True, help="Repeat a part of the training too; with --full its whole cycle.")
 @click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine.")
 @click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
@@ -42,8 +42,15 @@ def audit(
 
     if (directory is None) == (ticket is None):
         raise click.UsageError("Say what to audit: either --dir DIR or --ticket TICKET.")
+    repeat = None
+    if retrain:
+        from node.audits.retraining import Retraining
+        from node.training.session import require_trainer
+
+        require_trainer()
+        repeat = Retraining()
     options = AuditOptions(
-        release=release, sample=sample, full=full, retrain=retrain, kernel=parse_kernel(kernel), threads=threads
+        release=release, sample=sample, full=full, repeat=repeat, kernel=parse_kernel(kernel), threads=threads
     )
     verify_kernel(options.kernel)
     report = None if as_json else print_check

@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -45,8 +45,10 @@ class TrainingFailed(Exception):
         return self.exit_status == 1 and self.error != ""
 
 
-async def train(job: Path, report: Report, stop_within_s: float = STOP_WITHIN_S) -> None:
-    """Runs a cycle to its end; `report` gets each line of progress.
+async def train(
+    job: Path, report: Report, stop_within_s: float = STOP_WITHIN_S, environment: Mapping[str, str] | None = None
+) -> None:
+    """Runs a cycle to its end; `report` gets each line of progress. `environment`: another one than this process's.
 
     A trainer that dies is started again, up to five times in a row without progress. On cancellation it is told to save
     its state and given `stop_within_s` to do so. Raises TrainingFailed.
@@ -60,7 +62,7 @@ async def train(job: Path, report: Report, stop_within_s: float = STOP_WITHIN_S)
         await report(event)
 
     while True:
-        status, moved, why = await _run_once(job, hear, stop_within_s)
+        status, moved, why = await _run_once(job, hear, stop_within_s, environment)
         if status == 0:
             return
         if status in (1, 2):
@@ -71,11 +73,13 @@ async def train(job: Path, report: Report, stop_within_s: float = STOP_WITHIN_S)
             raise TrainingFailed(f"The trainer ended {deaths} times without progress (status {status}): {why}", 3)
 
 
-async def _run_once(job: Path, report: Report, stop_within_s: float) -> tuple[int, bool, str]:
+async def _run_once(
+    job: Path, report: Report, stop_within_s: float, environment: Mapping[str, str] | None
+) -> tuple[int, bool, str]:
     command = [sys.executable, "-m", "trainer", "cycle", str(job)]
     moved = False
     process = await trio.lowlevel.open_process(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=environment
     )
     assert process.stdout is not None
     assert process.stderr is not None

@@ -2,11 +2,10 @@
 
 Spec: `docs/spec/training.md`, `docs/spec/train-state.md`. What is done is read from the log, so a killed coordinator goes on
 where it was: a committed window is trained, a trained one logged, each once; one that cannot be trained is given up, and the
-next one waited for. Refused candidates chain by train state.
+next one waited for. Refused candidates chain by train state. Train states lie among the blobs, for whoever repeats
+training: those of the cycles since the third-newest release, older ones are deleted.
 """
 
-import hashlib
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,20 +16,18 @@ from node.coordinator.log_writer import LogWriter
 from node.coordinator.trainer_process import Train, TrainingFailed
 from node.coordinator.training_progress import TrainingProgress
 from node.member import Member
-from node.training.job_file import TrainingJob, samples_of
+from node.training.job_file import TrainingJob
+from node.training.train_record import Begun, load_result, state_file, train_record
 from protocol.ed25519 import SecretKey
-from protocol.types import ZERO
-from protocol.window import GivenUpCycle, LossReport, RoundingReport, StatePoint, TrainRecord, WindowCommitment
+from protocol.window import GivenUpCycle, TrainRecord, WindowCommitment
 from protocol.words import counted
 from verification.cycles import WindowInfo
+from verification.training import STATE_EVERY_STEPS, cycle_samples, kept_states, named_states
 
-STATE_EVERY_STEPS = 1000
-KEEP_CYCLES = 4
 WORKERS = 1
 """Processes that read and lay out data beside the trainer's own; they decide no byte."""
 MOST_TEXT = 200
 """Characters that a record of a cycle given up has for the trainer's sentence."""
-LOSSES = ("policy", "opponent_policy", "value", "score", "ownership")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +93,10 @@ class TrainingCycle:
         job = self._write_job(out, window, start, seed)
         self._progress.begin()
         await self._train(job, self._progress.hear)
-        result = json.loads((out / "result.json").read_bytes())
-        record = self._record(window, start, seed, out, result)
+        result = load_result(out)
+        parent = None if start.parent is None else start.parent.state
+        begun = Begun(window, member.state.release.id, parent, seed, start.samples)
+        record = train_record(begun, out, result, member.blob_store.put)
         self._log.append(record.seal(self._secret))
         self._growth.settle(record.shape)
         member.wake()
@@ -108,7 +107,7 @@ class TrainingCycle:
             steps=record.steps,
             shape=record.shape,
         )
-        self._forget(record.cycle)
+        self._forget()
 
     def give_up(self, window: WindowInfo, failure: TrainingFailed) -> bool:
         """Logs that the cycle is given up if its job failed by the same error before; gives whether it did.
@@ -151,7 +150,7 @@ class TrainingCycle:
             parent_step=start.steps,
             shape=start.shape,
             seed=seed,
-            samples=self._samples(window, start),
+            samples=cycle_samples(self._member.state.cycles, window, start.last, is_grown=start.is_grown),
             device=self._device,
             state_every_steps=STATE_EVERY_STEPS,
             workers=WORKERS,
@@ -159,74 +158,20 @@ class TrainingCycle:
         )
         return job.store()
 
-    def _samples(self, window: WindowInfo, start: Start) -> int:
-        """Those of the rows that no cycle trained on; a grown network has the whole window as new."""
-        before = None if start.last is None else self._member.state.cycles.window_at(start.last.window)
-        earlier = 0 if before is None else before.record.total_rows
-        rows = window.record.rows if start.is_grown else window.record.total_rows - earlier
-        return samples_of(rows, window.manifest.training, is_new=start.is_grown)
-
     def _state_file(self, record: TrainRecord) -> Path:
-        return self.folder(record.cycle) / f"train_state-{record.steps:010d}.bin"
+        """The blob of a record's last state, or where the trainer left it, should the blob be gone."""
+        blob = self._member.blob_store.path(record.state)
+        return blob if blob.is_file() else state_file(self.folder(record.cycle), record.steps)
 
-    def _record(self, window: WindowInfo, start: Start, seed: bytes, out: Path, result: dict[str, Any]) -> TrainRecord:
-        member, state = self._member, self._member.state
-        network = (out / result["network"]["path"]).read_bytes()
-        weights = (out / result["weights"]["path"]).read_bytes()
-        return TrainRecord(
-            run=state.run,
-            cycle=window.record.cycle,
-            window=window.index,
-            base=state.release.id,
-            parent_state=ZERO if start.parent is None else start.parent.state,
-            state=bytes.fromhex(result["state"]["digest"]),
-            steps=result["step"],
-            samples=start.samples + result["samples"],
-            seed=seed,
-            network=hashlib.sha256(network).digest(),
-            network_blob=member.blob_store.put(network),
-            network_len=len(network),
-            weights_blob=member.blob_store.put(weights),
-            torch=result["torch"],
-            threads=result["threads"],
-            capability=result["capability"],
-            states=tuple(StatePoint(point["step"], bytes.fromhex(point["digest"])) for point in result["states"]),
-            shape=result["shape"],
-            processes=result["processes"],
-            device=result["device"],
-            rounding=_rounding(result["rounding"]),
-            losses=_loss_report(result["loss_rows"], result["losses"]),
-            held_out=_loss_report(result["held_out_rows"], result["held_out_losses"]),
-            batches=result["batches"],
-            skipped=len(result["skipped"]),
-        )
-
-    def _forget(self, cycle: int) -> None:
-        """Deletes train states of old cycles; weights and networks stay as blobs."""
-        for old in range(cycle - KEEP_CYCLES + 1):
-            for file in self.folder(old).glob("train_state-*.bin"):
+    def _forget(self) -> None:
+        """Deletes train states: the trainer's own files of logged cycles, and the blobs of old cycles. Weights and networks
+        stay."""
+        state, blobs = self._member.state, self._member.blob_store
+        for training in state.trainings:
+            for file in self.folder(training.record.cycle).glob("train_state-*.bin"):
                 file.unlink()
-
-
-def _loss_report(rows: int, losses: dict[str, float]) -> LossReport:
-    """Losses in millionths; without any, nothing was measured."""
-    if not losses:
-        return LossReport(0, 0, 0, 0, 0, 0)
-    return LossReport(rows, **{f"{name}_micro": _micro(losses[f"{name}_loss"]) for name in LOSSES})
-
-
-def _rounding(found: dict[str, Any]) -> RoundingReport:
-    return RoundingReport(
-        rows=found["rows"],
-        policy_divergence_micro=_micro(found["policy_divergence"]),
-        value_error_micro=_micro(found["value_error"]),
-        same_move_ppm=_micro(found["same_first_move"]),
-    )
-
-
-def _micro(value: float) -> int:
-    """Millionths; a divergence a rounding error below 0 is 0."""
-    return max(0, round(value * 1e6))
+        for digest in named_states(state) - kept_states(state).keys():
+            blobs.delete(digest)
 
 
 def _losses(result: dict[str, Any]) -> str:

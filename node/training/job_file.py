@@ -1,7 +1,7 @@
-"""The job that a trainer is given, as its files `manifest` and `job.json`: `TrainingJob`, and how many samples one takes.
+"""The job that a trainer is given, as its files `manifest` and `job.json`: `TrainingJob`.
 
-Spec: `docs/spec/train-state.md` ("Job"). The coordinator's cycles and `gonode train` both write it here. All paths in it are
-absolute. What a trainer takes is decided by `trainer.job.Job.load`, which no node imports.
+Spec: `docs/spec/train-state.md` ("Job"). The coordinator's cycles, `gonode train` and audits write it here. All paths in it
+are absolute. What a trainer takes is decided by `trainer.job.Job.load`, which no node imports.
 """
 
 import json
@@ -11,11 +11,18 @@ from pathlib import Path
 
 from node.disk.blob_store import BlobStore
 from node.disk.files import write_file
-from protocol.manifest import Manifest, TrainingPolicy
+from protocol.manifest import Manifest
 from verification.identities import BatchInfo
 
-NEW_NETWORK_CYCLES = 10
-"""A network that begins anew may take as many samples at once as so many cycles."""
+
+@dataclass(frozen=True, slots=True)
+class JobSegment:
+    """The part of a cycle that is repeated: from a recorded state (None: its beginning) until so many of its steps are
+    done. `parent`: the blob digest of the cycle's parent state, zero for none."""
+
+    state: Path | None
+    parent: bytes
+    until: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,7 @@ class TrainingJob:
     state_every_steps: int
     workers: int
     cache: Path
+    segment: JobSegment | None = None
 
     @property
     def path(self) -> Path:
@@ -62,6 +70,12 @@ class TrainingJob:
             "workers": self.workers,
             "cache": _text(self.cache),
         }
+        if self.segment is not None:
+            job["segment"] = {
+                "state": None if self.segment.state is None else _text(self.segment.state),
+                "parent": self.segment.parent.hex(),
+                "until": self.segment.until,
+            }
         return json.dumps(job, indent=1).encode()
 
     def store(self) -> Path:
@@ -81,12 +95,6 @@ class TrainingJob:
             "blob_digest": batch.header.blob_digest.hex(),
             "header_digest": batch.digest.hex(),
         }
-
-
-def samples_of(rows: int, policy: TrainingPolicy, *, is_new: bool) -> int:
-    """So many for each of the rows, at most a cycle's, or those of ten cycles where a network begins anew; at least 1."""
-    most = policy.samples_per_cycle * (NEW_NETWORK_CYCLES if is_new else 1)
-    return max(1, min(most, rows * policy.samples_per_row_milli // 1000))
 
 
 def _text(path: Path) -> str:

@@ -17,9 +17,10 @@ from node.founding.layers import Choices, LayerError
 from node.founding.manifest_file import ManifestFileError, parse_part, table_of
 from node.machine.processor import usable_cores
 from node.training.admitted import Admitted, NoAdmittedData
-from node.training.job_file import TrainingJob, samples_of
+from node.training.job_file import TrainingJob
 from protocol.manifest import Manifest, NetworkSpec, TrainingPolicy, WindowPolicy
 from verification.setup import check_playable
+from verification.training import samples_of
 from verification.window import window_of
 
 LEAST_STATE_STEPS = 200

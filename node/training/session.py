@@ -3,17 +3,16 @@
 The trainer keeps its states; a session that ended in any way is gone on with by another one with the same request.
 """
 
-import json
 import signal
 from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import trio
 
 from node.coordinator.trainer_process import TrainingFailed, train
 from node.training.request import Prepared
+from node.training.train_record import load_result
 
 SAVE_WITHIN_S = 600.0
 """How long one step of a large network, and saving it, may take after Ctrl-C; another Ctrl-C does not wait."""
@@ -39,13 +38,6 @@ def require_trainer() -> None:
     for name in ("torch", "numpy"):
         if find_spec(name) is None:
             raise TrainingFailed(f"Training needs {name}: install gonode with its extra, `gonode[train]`.", 2)
-
-
-def load_result(folder: Path) -> dict[str, Any]:
-    """The result of a training that is done."""
-    found = json.loads((folder / "result.json").read_bytes())
-    assert isinstance(found, dict)
-    return found
 
 
 def _reporting(listener: Listener) -> Callable[[dict[str, Any]], Awaitable[None]]:

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from native.network import Kernel, Network
+from protocol.blob import blob_digest
 from trainer.__main__ import main
 from trainer.cycle import RESULT, run, state_name
 from trainer.errors import BadJob, BadTensors, Interrupted, LossNotFinite, LossSpike, NoRows
@@ -160,7 +161,7 @@ def test_a_cycle_goes_on_from_its_parents_state(make_job: Any, batches: Batches,
     cycle(second)
     result = result_of(second)
     assert (result["step"], result["steps"]) == (120, 60)
-    assert result["parent_state"] == state["digest"]
+    assert result["parent_state"] == blob_digest(parent.read_bytes()).hex()
     assert [point["step"] for point in result["states"]] == [85, 110, 120]
     assert result["losses"]["loss"] < result_of(first)["losses"]["loss"]
     wrong = make_job(batches, "wrong", PARENT_STATE=str(parent), PARENT_STEP=59)

@@ -54,15 +54,23 @@ def rounding(net: GoNet, file: NetworkFile, parts: Sequence[Minibatch]) -> Round
             heads, logits = net(part.planes, part.whole), twin.evaluate(planes_u8(part.planes))
             real = _log_softmax(heads.policy.double(), part.legal)
             whole = _log_softmax(logits.policy / _Q12, part.legal)
-            divergence = (real.exp() * (real - whole)).masked_fill(~part.legal, 0.0).sum()
             error = heads.value.double().tanh() - (logits.value / _Q12).tanh()
             score = (heads.score_mean.double() - logits.score_mean / _Q12).abs().sum()
             same = (real.argmax(1) == whole.argmax(1)).sum()
-            sums += torch.stack((divergence, error.square().sum(), score, same.double()))
+            sums += torch.stack((_divergence(real, whole, part.legal), error.square().sum(), score, same.double()))
             largest = max(largest, float(error.abs().max()))
             rows += len(part.result)
     divergence_mean, squared, score_error, same_move = (sums / max(rows, 1)).tolist()
     return Rounding(rows, divergence_mean, math.sqrt(squared), largest, score_error, same_move)
+
+
+def divergence(reference: Tensor, other: Tensor, legal: Tensor) -> Tensor:
+    """The Kullback-Leibler divergence of one integer policy from another, summed over rows, in nats; both Q12 logits."""
+    return _divergence(_log_softmax(reference / _Q12, legal), _log_softmax(other / _Q12, legal), legal)
+
+
+def _divergence(real: Tensor, other: Tensor, legal: Tensor) -> Tensor:
+    return (real.exp() * (real - other)).masked_fill(~legal, 0.0).sum()
 
 
 def _log_softmax(logits: Tensor, legal: Tensor) -> Tensor:

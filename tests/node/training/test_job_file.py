@@ -7,7 +7,7 @@ import pytest
 
 from native.netfile import Architecture
 from node.disk.blob_store import BlobStore
-from node.training.job_file import TrainingJob, samples_of
+from node.training.job_file import TrainingJob
 from protocol.manifest import Manifest
 from tests.node.homes import grown_world, make_home
 
@@ -58,12 +58,3 @@ def test_the_manifest_lies_beside_it(job: TrainingJob) -> None:
     assert job.store() == job.path
     assert Manifest.parse((job.out / "manifest").read_bytes()) == job.manifest
     assert job.path.read_bytes() == job.encode()
-
-
-def test_how_many_samples(job: TrainingJob) -> None:
-    policy = replace(job.manifest.training, samples_per_row_milli=2500, samples_per_cycle=100)
-    assert samples_of(30, policy, is_new=False) == 75
-    assert samples_of(41, policy, is_new=False) == 100
-    assert samples_of(41, policy, is_new=True) == 102
-    assert samples_of(401, policy, is_new=True) == 1000
-    assert samples_of(0, policy, is_new=False) == 1

@@ -6,10 +6,9 @@ from time import perf_counter
 
 import pytest
 
-from protocol.batch import parse_batch
+from protocol.batch import unpack_batch
 from protocol.blob import blob_digest
 from protocol.checkpoint import Checkpoint, SignedNote
-from protocol.compress import decompress
 from protocol.epoch import Share, ShareSet
 from protocol.layout import CHECKPOINT, MANIFEST, ROOT, blob_path, release_path
 from protocol.proof import PLY, Ban
@@ -224,7 +223,7 @@ def believed(edit: edits.Edit) -> tuple[World, BatchInfo]:
     """A run whose verifier tells the D that a cheating contributor gave it, and accepts."""
     world = World()
     batch = world.play(world.register("ada"), edit=edit)
-    content = parse_batch(decompress(world.blobs[batch.header.blob_digest], 2**23))
+    content = unpack_batch(world.blobs[batch.header.blob_digest], 2**23)
     honest = World()
     again = honest.play(honest.register("ada"))
     _, found, _ = honest.examine(again)
