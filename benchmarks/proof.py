@@ -12,8 +12,7 @@ from benchmarks._run import Row, Summary, arguments, rounds, show_all
 from native.network import Kernel
 from native.search import Kind
 from node.founding.manifest_file import load_manifest
-from protocol.batch import Batch, parse_batch
-from protocol.compress import decompress
+from protocol.batch import Batch, unpack_batch
 from protocol.game_block import GameBlock
 from protocol.proof import PLY
 from tests.verification import edits
@@ -38,7 +37,7 @@ def wrong_game(world: World) -> bytes:
         return edits.value(middle(block))(block)
 
     batch = world.play(world.register("ada"), games=1, edit=edits.of_game(0, edit), final=True)
-    content: Batch = parse_batch(decompress(world.blobs[batch.header.blob_digest], batch.header.raw_len))
+    content: Batch = unpack_batch(world.blobs[batch.header.blob_digest], batch.header.raw_len)
     block = content.games[0]
     evidence = Evidence(PLY, 0, block.plies[middle(block)])
     return build_proof(world.state, world.entry, world.note(), batch, content, evidence)

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from protocol import merkle
+from protocol.compress import decompress
 from protocol.errors import BadProof, NotCanonical, ParseError, TooLarge
 from protocol.game_block import HEADER_BYTES, GameBlock, GameHeader, PlyRecord
 
@@ -88,6 +89,14 @@ def parse_batch(raw: bytes, limits: BatchLimits = DEFAULT_LIMITS) -> Batch:
     if at != len(raw):
         raise ParseError(f"Bytes follow the {count} games of the batch.")
     return Batch(tuple(games))
+
+
+def unpack_batch(blob: bytes, max_raw_bytes: int) -> Batch:
+    """The batch in a blob that was verified, whose content has at most so many bytes (a header's `raw_len`).
+
+    Raises what `decompress` and `parse_batch` raise, all of it ProtocolError.
+    """
+    return parse_batch(decompress(blob, max_raw_bytes))
 
 
 def encode_batch(blocks: Iterable[bytes]) -> bytes:

@@ -17,8 +17,7 @@ from node.member import Member
 from node.networks import NetworkFault
 from node.outbox import BATCH, FILLED, Outbox, sealed_fill
 from node.peering.transport import TransportError
-from protocol.batch import parse_batch
-from protocol.compress import decompress
+from protocol.batch import unpack_batch
 from protocol.ed25519 import SecretKey
 from protocol.words import counted
 from verification.releases import ReleaseInfo
@@ -127,7 +126,7 @@ class FillPlayer:
         blob = None if lost is None else self._member.blob_store.get(lost.blob_digest)
         if lost is None or blob is None:
             return None
-        return [block.raw for block in parse_batch(decompress(blob, lost.raw_len)).games]
+        return [block.raw for block in unpack_batch(blob, lost.raw_len).games]
 
     def _kept(self, fill: Fill) -> dict[int, bytes]:
         """The finished games of a fill, by counter, in order."""

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from node.coordinator.log_writer import LogWriter
 from node.member import Member
 from protocol.admission import ACCEPTED, REJECTED, Admission
-from protocol.batch import parse_batch
-from protocol.compress import decompress
+from protocol.batch import unpack_batch
 from protocol.ed25519 import SecretKey
 from protocol.errors import ProtocolError
 from verification.decisions import Due
@@ -81,7 +80,7 @@ class Adjudicator:
         if data is None or blob is None:
             return False
         try:
-            content = parse_batch(decompress(blob, check.header.raw_len))
+            content = unpack_batch(blob, check.header.raw_len)
         except ProtocolError:
             content = None
         return is_backed(verdict, data, content)

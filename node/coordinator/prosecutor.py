@@ -21,8 +21,7 @@ from node.engine.engine import Engine
 from node.member import Member
 from node.peering.transport import TransportError
 from node.status import queue_of
-from protocol.batch import Batch, parse_batch, parse_game_leaf
-from protocol.compress import decompress
+from protocol.batch import Batch, parse_game_leaf, unpack_batch
 from protocol.ed25519 import SecretKey
 from protocol.entries import parse_entry
 from protocol.errors import ProtocolError
@@ -286,7 +285,7 @@ class Prosecutor:
         """The games of a batch; None where its blob holds none."""
         blob = await self._bytes(batch.header.blob_digest, batch.header.blob_len)
         try:
-            return parse_batch(decompress(blob, batch.header.raw_len))
+            return unpack_batch(blob, batch.header.raw_len)
         except ProtocolError:
             return None
 

@@ -16,9 +16,8 @@ from node.member import Member
 from node.networks import NetworkFault
 from node.peering.transport import TransportError
 from node.status import queue_of
-from protocol.batch import Batch, parse_batch
+from protocol.batch import unpack_batch
 from protocol.codec import decode, encode
-from protocol.compress import decompress
 from protocol.seeds import PPM
 from verification.faults import LogFault, Rejected
 from verification.identities import BatchInfo
@@ -97,7 +96,7 @@ class Repeater:
         member, header = self._member, batch.header
         release = member.state.release_by_id(header.release)
         assert release is not None  # the state refuses a header of an unknown release
-        content = await self._engine.compute(_content, await self._blob(batch), header.raw_len)
+        content = await self._engine.compute(unpack_batch, await self._blob(batch), header.raw_len)
         player = await member.player_of(release)
         for game in games:
             job = selfplay_job(member.state, release, header.owner, header.first_counter + game, player)
@@ -140,7 +139,3 @@ class Repeater:
         if not is_settled:
             self._scrutineer.raise_share(Suspicion(batch.header.peer, PPM, False, text[:MOST_CHARACTERS]))
         return True
-
-
-def _content(blob: bytes, raw_len: int) -> Batch:
-    return parse_batch(decompress(blob, raw_len))

@@ -14,9 +14,8 @@ from typing import Any, Final
 from node.coordinator.scrutineer import Scrutineer
 from node.engine.engine import Engine
 from node.member import Member
-from protocol.batch import parse_batch
+from protocol.batch import unpack_batch
 from protocol.codec import decode, encode
-from protocol.compress import decompress
 from protocol.header import BatchHeader
 from verification.identities import BatchInfo
 from verification.statistics.profile import Profile
@@ -168,7 +167,7 @@ class Statistician:
 
 def summarise(blob: bytes, header: BatchHeader, kept: bytes | None) -> tuple[bytes, bytes]:
     """The counts of a batch added to the kept ones, and its games as an index needs them; both as bytes to keep."""
-    batch = parse_batch(decompress(blob, header.raw_len))
+    batch = unpack_batch(blob, header.raw_len)
     profile = Profile.of_batch(header.release, header.config, batch)
     if kept is not None:
         profile += parse_profile(kept)

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from node.disk.blob_store import BlobStore
 from node.reports.facts import Balance, GameLengths, Sample
-from protocol.batch import BatchLimits, parse_batch
-from protocol.compress import decompress
+from protocol.batch import unpack_batch
 from protocol.errors import ProtocolError
 from protocol.game_block import BLACK_WINS, DRAW, GameHeader
 from verification.identities import BatchInfo
@@ -59,7 +58,7 @@ def sample_games(state: LogState, blobs: BlobStore, most: int) -> GameSample:
     for cycle, batches in sorted(cycles.items()):
         seen = _Seen()
         for batch in _spread(batches, each):
-            games = _games(state, blobs, batch)
+            games = _games(blobs, batch)
             read, missing = read + (games is not None), missing + (games is None)
             for game in games or ():
                 seen.add(game)
@@ -88,15 +87,13 @@ def _spread(batches: Sequence[BatchInfo], most: int) -> list[BatchInfo]:
     return [batches[(number + 1) * len(batches) // count - 1] for number in range(count)]
 
 
-def _games(state: LogState, blobs: BlobStore, batch: BatchInfo) -> list[GameHeader] | None:
+def _games(blobs: BlobStore, batch: BatchInfo) -> list[GameHeader] | None:
     """The headers of a batch's games; None when its blob is missing or is not what its header says."""
-    limits = state.manifest.limits
     try:
         data = blobs.get(batch.header.blob_digest)
         if data is None:
             return None
-        raw = decompress(data, min(limits.raw_bytes, batch.header.raw_len))
-        return [game.header for game in parse_batch(raw, BatchLimits(max_raw_bytes=limits.raw_bytes)).games]
+        return [game.header for game in unpack_batch(data, batch.header.raw_len).games]
     except (ProtocolError, OSError):
         return None
 

@@ -9,8 +9,7 @@ import trio
 from node.accusation import note_for, prove
 from node.disk.files import write_file
 from node.member import Member
-from protocol.batch import parse_batch
-from protocol.compress import decompress
+from protocol.batch import unpack_batch
 from protocol.errors import ProtocolError
 from verification.faults import LogFault, Rejected
 from verification.identities import BatchInfo
@@ -27,7 +26,7 @@ async def accuse(member: Member, batch: BatchInfo, blob: bytes, rejected: Reject
     with trio.move_on_after(WAIT_S):
         await member.until(lambda: note_for(member, batch))
     try:
-        content = parse_batch(decompress(blob, batch.header.raw_len))
+        content = unpack_batch(blob, batch.header.raw_len)
         proof = prove(member, batch, content, evidence)
     except (LogFault, ProtocolError) as error:
         member.events("no-proof", f"No proof about entry {batch.index}: {error}")

@@ -6,8 +6,7 @@ from benchmarks.proof import BEST_S, SCALAR_S, check_with, wrong_game
 from native.network import Kernel
 from native.search import Kind
 from node.founding.manifest_file import load_manifest
-from protocol.batch import parse_batch
-from protocol.compress import decompress
+from protocol.batch import unpack_batch
 from protocol.game_block import PlyRecord
 from protocol.proof import PLY, FraudProof
 from tests.verification.world import World
@@ -20,7 +19,7 @@ def test_the_proof_is_of_a_full_search_in_the_middle_of_a_game() -> None:
     found = check_proof(proof, world.run, world.networks.get)
     assert (found.subject, found.kind) == (world.peers["ada"].public, PLY)
     assert "another value at ply" in found.sentence
-    (block,) = parse_batch(decompress(next(iter(world.blobs.values())), 2**20)).games
+    (block,) = unpack_batch(next(iter(world.blobs.values())), 2**20).games
     plies = block.plies
     assert found.ply in plies[len(plies) // 4 : -len(plies) // 4]
     assert PlyRecord.parse(FraudProof.parse(proof).ply, 7).kind == Kind.FULL

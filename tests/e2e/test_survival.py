@@ -13,9 +13,8 @@ import pytest
 
 from node.disk.home import Home
 from node.disk.keyring import load_key
-from protocol.batch import parse_batch
+from protocol.batch import unpack_batch
 from protocol.blob import verify_blob
-from protocol.compress import decompress
 from protocol.entries import Entry, parse_entry
 from protocol.envelope import Envelope
 from protocol.header import BatchHeader
@@ -209,7 +208,7 @@ def test_no_finished_game_is_lost(story: Story, name: str) -> None:
     for entry in own_entries(story, name):
         header = entry.record
         assert isinstance(header, BatchHeader)
-        batch = parse_batch(decompress(content(story, header), header.raw_len))
+        batch = unpack_batch(content(story, header), header.raw_len)
         counters = {game.header.counter for game in batch.games}
         assert counters == set(range(header.first_counter, header.first_counter + header.games))
         assert not counters & kept[header.release]

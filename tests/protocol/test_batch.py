@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import batch, merkle
-from protocol.batch import BatchLimits, encode_batch, parse_batch
+from protocol.batch import BatchLimits, encode_batch, parse_batch, unpack_batch
+from protocol.compress import compress
 from protocol.errors import BadProof, ParseError, ProtocolError, TooLarge
 from protocol.game_block import GameBlock, GameHeader, PlyRecord
 from tests.vectors.scenarios_games import example_block
@@ -118,6 +119,15 @@ def test_limits() -> None:
         parse_batch(RAW, BatchLimits(max_raw_bytes=len(RAW) - 1))
     with pytest.raises(TooLarge):
         parse_batch(RAW[:8] + (1025).to_bytes(4, "little") + RAW[12:])
+
+
+def test_blobs() -> None:
+    assert unpack_batch(compress(RAW), len(RAW)).encode() == RAW
+    with pytest.raises(TooLarge):
+        unpack_batch(compress(RAW), len(RAW) - 1)
+    for damaged in (RAW, compress(RAW[:-1]), compress(RAW)[:-1], b""):
+        with pytest.raises(ParseError):
+            unpack_batch(damaged, len(RAW))
 
 
 def test_proofs_of_every_ply() -> None:

@@ -13,8 +13,7 @@ from node.disk.store import Store
 from node.outbox import BATCH, KINDS
 from node.peering.post import Post
 from node.verifier.shelf import PREFIX
-from protocol.batch import parse_batch
-from protocol.compress import decompress
+from protocol.batch import unpack_batch
 from protocol.entries import parse_entry
 from protocol.envelope import Envelope
 from protocol.gate import GateResult
@@ -144,7 +143,7 @@ def games_of(header: BatchHeader, blobs: BlobStore) -> Iterator[tuple[Game, byte
     """The games of a batch."""
     blob = blobs.get(header.blob_digest)
     assert blob is not None, "the blob of a batch is lost"
-    for block in parse_batch(decompress(blob, header.raw_len)).games:
+    for block in unpack_batch(blob, header.raw_len).games:
         yield (header.owner, header.release, block.header.counter), block.raw
 
 

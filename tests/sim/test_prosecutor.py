@@ -11,8 +11,7 @@ from native.network import Kernel
 from node.audits.proof_networks import fetch_network
 from node.disk.blob_store import BlobStore
 from node.verifier.verifier import Finding, Subject, Verifier
-from protocol.batch import parse_batch
-from protocol.compress import decompress
+from protocol.batch import unpack_batch
 from protocol.game_block import GameBlock
 from protocol.proof import PLY, RULES, SETUP, VERIFIER, Ban, Pardon
 from protocol.release import Release
@@ -68,7 +67,7 @@ class Friend(Verifier):
             return await super()._examine(subject)
         header = subject.header
         blob = await self._member.blobs.fetch(header.blob_digest, self._member.reach.peers, header.blob_len, 60)
-        parse_batch(decompress(blob, header.raw_len))
+        unpack_batch(blob, header.raw_len)
         finding = Finding()
         for game in self._drawn(subject):
             done = await self._engine.play(await self._job(subject, game))

@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from protocol.batch import batch_root, encode_batch, parse_batch
+from protocol.batch import batch_root, encode_batch, parse_batch, unpack_batch
 from protocol.blob import blob_digest
-from protocol.compress import compress, decompress
+from protocol.compress import compress
 from protocol.ed25519 import SecretKey
 from protocol.entries import parse_entry
 from protocol.errors import ProtocolError
@@ -72,7 +72,7 @@ def test_mutated_games_are_rejected_by_name(world: World) -> None:
 def case() -> tuple[World, BatchInfo, FraudProof]:
     world = World()
     batch = world.play(world.register("ada"), edit=edits.of_game(1, edits.value(6)))
-    content = parse_batch(decompress(world.blobs[batch.header.blob_digest], 2**23))
+    content = unpack_batch(world.blobs[batch.header.blob_digest], 2**23)
     evidence = Evidence(PLY, 1, content.games[1].plies[6])
     proof = build_proof(world.state, world.entry, world.note(), batch, content, evidence)
     return world, batch, FraudProof.parse(proof)

@@ -9,8 +9,7 @@ import pytest
 
 from native.network import Kernel
 from native.pool import Pool
-from protocol.batch import Batch, parse_batch, ply_path
-from protocol.compress import decompress
+from protocol.batch import Batch, ply_path, unpack_batch
 from protocol.envelope import Envelope
 from protocol.epoch import ShareSet
 from protocol.errors import BadProof, ProtocolError
@@ -30,7 +29,7 @@ from verification.setup import selfplay_job
 
 
 def content_of(world: World, batch: BatchInfo) -> Batch:
-    return parse_batch(decompress(world.blobs[batch.header.blob_digest], 2**23))
+    return unpack_batch(world.blobs[batch.header.blob_digest], 2**23)
 
 
 def proof_of(world: World, batch: BatchInfo, evidence: Evidence, against_verifier: bool = False) -> bytes:

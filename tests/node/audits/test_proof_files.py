@@ -14,8 +14,7 @@ from native.rules import Rules
 from node.audits.proof_files import ProofFileError, check_proof_file, read_proof
 from node.audits.proof_text import describe_proof
 from node.exchange.values import vertex
-from protocol.batch import parse_batch, parse_game_leaf
-from protocol.compress import decompress
+from protocol.batch import parse_game_leaf, unpack_batch
 from protocol.game_block import GameBlock, PlyRecord
 from protocol.proof import PLY, RULES, Ban, FraudProof, Pardon
 from protocol.receipt import Tick
@@ -30,7 +29,7 @@ from verification.proof_builder import Evidence, build_proof
 
 def proof_of(world: World, batch: BatchInfo) -> bytes:
     """A proof about the second searched ply of the batch's first game."""
-    content = parse_batch(decompress(world.blobs[batch.header.blob_digest], 2**23))
+    content = unpack_batch(world.blobs[batch.header.blob_digest], 2**23)
     evidence = Evidence(PLY, 0, GameBlock.parse(content.games[0].raw).plies[1])
     return build_proof(world.state, world.entry, world.note(), batch, content, evidence)
 
@@ -109,7 +108,7 @@ def test_the_position_before_the_move_is_shown(file: Path, world: World) -> None
 
 def test_an_illegal_move_is_shown_where_it_is(world: World, tmp_path: Path) -> None:
     batch = world.play(world.register("illegal"), edit=edits.of_game(1, edits.move(3)))
-    content = parse_batch(decompress(world.blobs[batch.header.blob_digest], 2**23))
+    content = unpack_batch(world.blobs[batch.header.blob_digest], 2**23)
     path = tmp_path / "rules.proof"
     path.write_bytes(build_proof(world.state, world.entry, world.note(), batch, content, Evidence(RULES, 1)))
     out = gonode("proof", "show", path).out

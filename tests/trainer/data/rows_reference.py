@@ -11,8 +11,7 @@ import numpy.typing as npt
 from native.game import FEATURE_PLANES as PLANES
 from native.rows import read_rows
 from native.rules import Rules
-from protocol.batch import parse_batch
-from protocol.compress import decompress
+from protocol.batch import unpack_batch
 from protocol.manifest import Manifest
 from trainer.data.draws import is_held_out
 from trainer.job import BatchFile
@@ -67,7 +66,7 @@ def window_of(files: list[BatchFile], manifest: Manifest) -> list[Position]:
     """All rows by their numbers."""
     found: list[Position] = []
     for file in files:
-        batch = parse_batch(decompress(file.path.read_bytes(), file.raw_len))
+        batch = unpack_batch(file.path.read_bytes(), file.raw_len)
         for index, game in enumerate(batch.games):
             held_out = is_held_out(file.header_digest, index, manifest.training.held_out_ppm)
             rules = game_rules(manifest.rules, game.header.size, game.header.komi_half)
