@@ -15,10 +15,10 @@ from native.search import Player
 from protocol import checkpoint as notes
 from protocol import seeds
 from protocol.admission import Admission
-from protocol.batch import Batch, batch_root, encode_batch, parse_batch
+from protocol.batch import Batch, batch_root, encode_batch, parse_batch, unpack_batch
 from protocol.blob import blob_digest
 from protocol.checkpoint import Checkpoint
-from protocol.compress import compress, decompress
+from protocol.compress import compress
 from protocol.ed25519 import SecretKey
 from protocol.envelope import Envelope
 from protocol.epoch import EpochHash, EpochReveal, Share, ShareSet
@@ -328,7 +328,7 @@ class World:
 
     def content(self, batch: BatchInfo) -> Batch:
         """The games in a batch's blob."""
-        return parse_batch(decompress(self.blobs[batch.header.blob_digest], batch.header.raw_len))
+        return unpack_batch(self.blobs[batch.header.blob_digest], batch.header.raw_len)
 
     def accusation(self, check: BatchSubject, against_verifier: bool = False) -> bytes:
         """The proof that a verdict's evidence points to, or that it points to nothing (then against its verifier)."""
