@@ -59,6 +59,7 @@ class LogWriter:
         newest = store.newest_head()
         self._newest = None if newest is None else newest.note
         self._restore_shares()
+        self.publisher.mend()
 
     @property
     def idle_s(self) -> float:

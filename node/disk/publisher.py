@@ -1,11 +1,15 @@
 """Publishes a run's public folder: the log as tiles under a cosigned checkpoint, and every release's signed record.
 
 Spec: `docs/spec/layout.md`, `docs/spec/log.md` ("Tiles"). Invariant: the folder shows a head only once enough witnesses
-cosigned it, with exactly its tiles; a reader between two publications sees a checkpoint whose tiles are there.
+cosigned it; whoever reads it, after a kill too, sees a checkpoint whose tiles are there. What a head adds is written and
+what it replaces deleted by name, so that it costs the same in a log of any size. Full tiles and records are written durably;
+what a power cut tears of the rest is made good by `mend`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from node.disk.blob_store import BlobStore
 from node.disk.files import write_file
@@ -13,9 +17,14 @@ from node.disk.store import Store
 from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.errors import ProtocolError
 from protocol.layout import CHECKPOINT, MANIFEST, ROOT, release_path
-from protocol.tiles import WIDTH, Tile, tiles_for
+from protocol.merkle import HASH_BYTES
+from protocol.tiles import ENTRIES, WIDTH, Tile, narrow_tiles, tile_bytes, tiles_between
 from verification.audit.files import known_blobs
 from verification.state import LogState
+from verification.witness import WITNESS_PREFIX, verify_head
+
+_TILES: Final = "tile"
+_LOOK_AT: Final = 64
 
 
 class Publisher:
@@ -25,30 +34,46 @@ class Publisher:
         self._state = state
         self._store = store
         self._public = public
-        self._size = self._published_size()
+        self._entries = _Entries(store)
+        shown = self._shown()
+        self._size = 0 if shown is None else Checkpoint.parse(shown.text).size
 
     def publish(self, note: SignedNote) -> None:
         """Shows a head that is cosigned by enough witnesses; an older one than is shown changes nothing."""
         size = Checkpoint.parse(note.text).size
         if size < self._size:
             return
-        for path, data in tiles_for(self._size, size, self._state.tree, _Entries(self._store)):
+        for tile in tiles_between(self._size, size):
+            self._write_tile(tile)
+        for path, data in self._records(self._size, size):
             self._write(path, data)
-        for index, path in enumerate((ROOT, MANIFEST)):
-            entry = self._store.entry(index)
-            if entry is not None and not (self._public / path).is_file():
-                self._write(path, entry)
-        for release in self._state.releases.all[1:]:
-            entry = self._store.entry(release.index) if self._size <= release.index < size else None
-            if entry is not None:
-                self._write(release_path(release.number, release.name), entry)
-        self._write(CHECKPOINT, note.encode())
-        self._drop_narrow(size)
+        self._write(CHECKPOINT, note.encode(), is_durable=False)
+        for tile in set(narrow_tiles(self._size)) - set(narrow_tiles(size)):
+            self._drop(self._public / tile.path)
         self._size = size
 
-    def _write(self, path: str, data: bytes) -> None:
-        """Not durably: what a power cut takes is in the store."""
-        write_file(self._public / path, data, is_durable=False)
+    def mend(self) -> None:
+        """Makes the folder that of the head which it shows: what a power cut tore or somebody removed is written again.
+
+        To be called once, before anything is published. For a checkpoint that is gone the store's newest one is taken that
+        enough witnesses cosigned. A full tile of the right length is believed: wrong bytes in it are for an audit to find.
+        """
+        note = self._shown() or self._stored()
+        if note is None:
+            return
+        size = Checkpoint.parse(note.text).size
+        there = {file: file.stat().st_size for file in (self._public / _TILES).rglob("*") if file.is_file()}
+        for tile in tiles_between(0, size):
+            length_bytes = there.pop(self._public / tile.path, None)
+            if tile.width < WIDTH or length_bytes != self._length_bytes(tile):
+                self._write_tile(tile)
+        for path, data in self._records(0, size):
+            if self._read(path) != data:
+                self._write(path, data)
+        self._write(CHECKPOINT, note.encode(), is_durable=False)
+        for file in there:
+            self._drop(file)
+        self._size = size
 
     def sweep(self) -> None:
         """Deletes blobs that neither the log nor the outbox names: of entries that were refused or never made."""
@@ -59,25 +84,60 @@ class Publisher:
             if digest not in named and digest not in waiting:
                 blobs.delete(digest)
 
-    def _published_size(self) -> int:
-        """The size that the folder shows; 0 makes the next publication write everything anew."""
-        try:
-            note = SignedNote.parse((self._public / CHECKPOINT).read_bytes())
-            size = Checkpoint.parse(note.text).size
-        except (OSError, ProtocolError):
-            return 0
-        return size if size <= self._state.size else 0
+    def _records(self, start: int, end: int) -> Iterator[tuple[str, bytes]]:
+        """(path, bytes) of the files that the entries from `start` up to `end` make."""
+        copies = {0: ROOT, 1: MANIFEST}
+        copies |= {each.index: release_path(each.number, each.name) for each in self._state.releases.all[1:]}
+        for index, path in copies.items():
+            entry = self._store.entry(index) if start <= index < end else None
+            if entry is not None:
+                yield path, entry
+        for statement in self._state.statements.all:
+            if start <= statement.index < end:
+                yield from statement.files().items()
 
-    def _drop_narrow(self, size: int) -> None:
-        """Deletes the partial tiles that the published head's own tiles supersede."""
-        for folder in (self._public / "tile").rglob("*.p"):
-            for old in list(folder.iterdir()):
-                tile = None if old.name.startswith(".") else Tile.parse(old.relative_to(self._public).as_posix())
-                leaves = WIDTH ** max(tile.level, 0) if tile is not None else 1
-                if tile is None or tile.end != size // leaves:
-                    old.unlink()
-            if not any(folder.iterdir()):
-                folder.rmdir()
+    def _length_bytes(self, tile: Tile) -> int:
+        if tile.level == ENTRIES:
+            return self._store.entry_bytes(tile.start, tile.end) + 2 * tile.width
+        return HASH_BYTES * tile.width
+
+    def _write_tile(self, tile: Tile) -> None:
+        self._write(tile.path, tile_bytes(tile, self._state.tree, self._entries), is_durable=tile.width == WIDTH)
+
+    def _write(self, path: str, data: bytes, is_durable: bool = True) -> None:
+        write_file(self._public / path, data, is_durable=is_durable)
+
+    def _read(self, path: str) -> bytes | None:
+        try:
+            return (self._public / path).read_bytes()
+        except OSError:
+            return None
+
+    def _drop(self, file: Path) -> None:
+        file.unlink(missing_ok=True)
+        if file.parent.suffix == ".p":
+            with suppress(OSError):  # others are in it
+                file.parent.rmdir()
+
+    def _shown(self) -> SignedNote | None:
+        """The checkpoint in the folder; None for one that is torn or of another log."""
+        try:
+            note = SignedNote.parse(self._read(CHECKPOINT) or b"")
+            return note if self._is_ours(Checkpoint.parse(note.text)) else None
+        except ProtocolError:
+            return None
+
+    def _stored(self) -> SignedNote | None:
+        """The newest head in the store that enough witnesses cosigned."""
+        for head in self._store.heads_with(WITNESS_PREFIX.encode(), _LOOK_AT, self._state.size):
+            note = SignedNote.parse(head.note)
+            with suppress(ProtocolError):
+                if self._is_ours(verify_head(note, self._state.run, self._state.root)):
+                    return note
+        return None
+
+    def _is_ours(self, head: Checkpoint) -> bool:
+        return head.size <= self._state.size and self._state.tree.root(head.size) == head.root_hash
 
 
 class _Entries(Sequence[bytes]):

@@ -167,6 +167,12 @@ class Store:
         rows.close()
         return found
 
+    def entry_bytes(self, start: int, end: int) -> int:
+        """The length of the entries from `start` up to `end` together."""
+        query = "SELECT coalesce(sum(length(entry)), 0) FROM log WHERE number >= ? AND number < ?"
+        (total,) = self._db.execute(query, (start, end)).fetchone()
+        return int(total)
+
     def iterate_log(self, start: int = 0) -> Iterator[bytes]:
         """All entries from `start` on, read a thousand at a time."""
         while page := self.entries(start, 1000, 64 << 20):

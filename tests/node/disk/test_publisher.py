@@ -1,5 +1,6 @@
 """The public folder: what it shows of a whole run, what it drops, and which blobs it keeps."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,10 @@ from node.audits.folder_audit import FolderReader
 from node.disk.blob_store import BlobStore
 from node.disk.home import Home
 from node.disk.publisher import Publisher
-from node.disk.store import Store
+from node.disk.store import Head, Store
 from protocol.checkpoint import SignedNote
-from protocol.layout import CHECKPOINT
-from protocol.tiles import tiles_between
+from protocol.layout import BLOBS, CHECKPOINT
+from protocol.tiles import narrow_tiles, tiles_between
 from tests.node.homes import grown_world
 from tests.verification.world import World
 from verification.audit.audit import AuditOptions, audit
@@ -69,6 +70,58 @@ def test_a_damaged_checkpoint_makes_everything_anew(home: Home) -> None:
     (home.public / CHECKPOINT).write_bytes(b"half a checkp")
     publish(world, home)
     assert files(home) == before
+
+
+Damage = Callable[[Path], object]
+
+DAMAGES: dict[str, Damage] = {
+    "removed": Path.unlink,
+    "empty": lambda file: file.write_bytes(b""),
+    "cut": lambda file: file.write_bytes(file.read_bytes()[:-1]),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_what_is_torn_is_made_good_at_the_start(damage: Damage, home: Home) -> None:
+    world = grown_world()
+    publish(world, home)
+    before = files(home)
+    with Store(home.database) as store:
+        for path in [path for path in before if not path.startswith(BLOBS)]:
+            damage(home.public / path)
+            if path == CHECKPOINT:
+                Publisher(world.state, store, home.public).mend()
+                assert not (home.public / path).is_file() or (home.public / path).read_bytes() != before[path]
+                store.put_head(Head(world.state.size, world.state.tree.root(), world.note()))
+            Publisher(world.state, store, home.public).mend()
+            assert files(home) == before, path
+
+
+def test_what_no_head_needs_goes_at_the_start(home: Home) -> None:
+    world = grown_world()
+    publish(world, home)
+    before = files(home)
+    for path in ("tile/0/000.p/3", "tile/2/000.p/1", "tile/entries/x001/000", "tile/0/.000.new", "tile/0/005.p/7"):
+        (home.public / path).parent.mkdir(parents=True, exist_ok=True)
+        (home.public / path).write_bytes(b"left by a kill")
+    with Store(home.database) as store:
+        Publisher(world.state, store, home.public).mend()
+    assert files(home) == before
+    assert not [folder for folder in home.public.rglob("*.p") if not any(folder.iterdir())]
+
+
+def test_a_whole_folder_is_left_as_it_is(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = grown_world()
+    publish(world, home)
+    written: list[str] = []
+    monkeypatch.setattr(Publisher, "_write", lambda self, path, data, is_durable=True: written.append(path))
+    with Store(home.database) as store:
+        Publisher(world.state, store, home.public).mend()
+        empty = Publisher(world.state, store, home.directory / "nothing")
+        empty.mend()
+    narrow = {tile.path for tile in narrow_tiles(world.state.size)}
+    assert set(written) == narrow | {CHECKPOINT}, "these few are known by their bytes"
+    assert not (home.directory / "nothing").exists()
 
 
 def test_tiles_that_wider_ones_replace_go(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ def test_log(tmp_path: Path) -> None:
         assert store.entries(1, 1) == [b"bb"]
         assert store.entries(0, 10, max_bytes=3) == [b"a", b"bb"]
         assert store.entries(3, 10) == []
+        assert [store.entry_bytes(*span) for span in ((0, 3), (1, 2), (1, 9), (3, 9))] == [6, 2, 5, 0]
     with Store(tmp_path / "node.db") as store:
         assert list(store.iterate_log(1)) == [b"bb", b"ccc"]
 
