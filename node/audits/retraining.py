@@ -67,13 +67,19 @@ class _Repetition:
         else:
             record, logged = None, segment.state
             state = blob_digest(state_file(job.out, result["step"]).read_bytes())
+        distance, wrong = None, ""
+        try:
+            distance = None if state == logged else self._distance(job.path, logged, record)
+        except AuditFault as fault:
+            wrong = str(fault)
         return Repeated(
             machine=Machine(result["torch"], result["device"], result["capability"]),
             state=state,
             batches=result["batches"],
             skipped=len(result["skipped"]),
             record=record,
-            distance=None if state == logged else self._distance(job.path, logged, record),
+            distance=distance,
+            wrong=wrong,
         )
 
     def _trained(self, device: str) -> TrainingJob:
@@ -166,5 +172,5 @@ def compared(job: Path, folder: Path) -> dict[str, Any]:
         if event.get("event") == "compared":
             return dict(event)
         if event.get("error") == "bad-tensors":
-            raise AuditFault(f"What is logged cannot be compared with: {event.get('why')}")
+            raise AuditFault(f"what is logged cannot be compared with. {event.get('why')}")
     raise Unrepeatable(f"comparing failed: {ended.stderr.strip().splitlines()[-1:] or ended.returncode}")

@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from node.disk.blob_store import BlobStore
 from node.disk.files import write_file
@@ -54,7 +55,7 @@ class TrainingJob:
 
     def encode(self) -> bytes:
         """The bytes of `job.json`."""
-        job = {
+        job: dict[str, Any] = {
             "out": _text(self.out),
             "manifest": _text(self._manifest),
             "manifest_digest": self.manifest.digest().hex(),

@@ -72,7 +72,8 @@ class Task:
 @dataclass(frozen=True, slots=True)
 class Repeated:
     """What came out: the blob digest of the last state, how many batches were read and left out, and of a whole cycle the
-    record it gives. `distance`: where the state is another than the logged one, and that is at hand."""
+    record it gives. `distance`: where the state is another than the logged one, and that is at hand; `wrong`: why the two
+    cannot be compared."""
 
     machine: Machine
     state: bytes
@@ -80,6 +81,7 @@ class Repeated:
     skipped: int
     record: TrainRecord | None
     distance: Distance | None
+    wrong: str = ""
 
 
 class Repeat(Protocol):
@@ -113,7 +115,9 @@ def _retrain(folder: Folder, state: LogState, release: ReleaseInfo, repeat: Repe
         verify_counts(plan)
     except LogFault as fault:
         raise AuditFault(f"{entry.capitalize()} is not what the log gives: {fault.reason}") from fault
-    segment = _whole(folder, plan) if is_whole else _segment(folder, plan, rng)
+    segment = _segment(folder, plan, rng) if not is_whole else None
+    if segment is None:
+        _require_parent(folder, plan)
     task = Task(plan, segment, lambda digest: _blob(folder, digest), lambda done, of: folder.step("steps", done, of))
     what = _named(task)
     found = repeat(task)
@@ -130,8 +134,10 @@ def _retrain(folder: Folder, state: LogState, release: ReleaseInfo, repeat: Repe
     if not apart:
         raise AuditFault(
             f"{what}, repeated with the same torch build on the same kind of machine, came out otherwise than {entry} "
-            f"says: {', '.join(wrong)}."
+            f"says: {', '.join(wrong)}.{_how_far(found.distance)}"
         )
+    if found.wrong:
+        raise AuditFault(f"{what} repeated: {found.wrong}")
     _verify_unmoved(task, found, entry)
     return f"Claimed, not verified: {what} repeated with another machine ({apart}). {_far(task, found)}"
 
@@ -145,8 +151,8 @@ def _segment(folder: Folder, plan: CyclePlan, rng: Random) -> Segment:
     raise Unrepeatable(_needed(plan, [each.parent for each in segments if each.parent is not None]))
 
 
-def _whole(folder: Folder, plan: CyclePlan) -> None:
-    """The whole cycle, from its parent state; Unrepeatable without that."""
+def _require_parent(folder: Folder, plan: CyclePlan) -> None:
+    """Unrepeatable without the state that the whole cycle goes on from."""
     if plan.parent is not None and folder.find(blob_path(plan.parent)) is None:
         raise Unrepeatable(_needed(plan, [plan.parent]))
 
@@ -242,22 +248,23 @@ def _apart(there: Machine, here: Machine) -> str:
 
 def _far(task: Task, found: Repeated) -> str:
     """How far it came from what is logged."""
-    told = []
-    if found.distance is None:
-        told.append("the logged train state is not here to compare with")
-    else:
-        told.append(
-            f"weights differ by {found.distance.rms:.1e} of their size (root mean square), by {found.distance.largest:.1e} "
-            "at most"
-        )
-        if found.distance.policy_divergence is not None:
-            told.append(f"the network's policy by {found.distance.policy_divergence:.6f} nats")
+    apart = _how_far(found.distance) or " The logged train state is not here to compare with."
+    told = [apart[1:-1]]
     if found.record is not None:
         here, there = found.record, task.plan.record
         told.append(f"losses by at most {_share(_losses(here), _losses(there))}")
         told.append(f"what rounding cost by at most {_share(_rounding(here.rounding), _rounding(there.rounding))}")
-    text = ", ".join(told)
-    return f"{text[0].upper()}{text[1:]}."
+    return ", ".join(told) + "."
+
+
+def _how_far(distance: Distance | None) -> str:
+    """A sentence about two trainings, with a space before it; empty without a distance."""
+    if distance is None:
+        return ""
+    policy = distance.policy_divergence
+    nats = "" if policy is None else f", the network's policy by {policy:.6f} nats"
+    mean, most = f"{distance.rms:.1e} of their size (root mean square)", f"{distance.largest:.1e} at most"
+    return f" Weights differ by {mean}, by {most}{nats}."
 
 
 def _losses(record: TrainRecord) -> list[int]:
