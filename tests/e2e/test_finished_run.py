@@ -58,6 +58,15 @@ def test_the_directory_audits(finished: FinishedRun) -> None:
     assert all(check.keys() == {"name", "ok", "detail"} and check["detail"] for check in report["checks"])
 
 
+def test_the_training_repeats(finished: FinishedRun) -> None:
+    """The same machine trains the release's whole cycle again, from what is published alone."""
+    ended = gonode("audit", "--dir", finished.coordinator, "--sample", 0, "--retrain", "--json")
+    answer = {check["name"]: check for check in ended.json["checks"]}["retrain"]
+    assert ended.status == 0, ended.json
+    assert answer["ok"] is True
+    assert "repeated bit for bit: train state " in answer["detail"]
+
+
 def test_the_network_audits(coordinator: Running) -> None:
     ticket = (home_of(coordinator) / "ticket").read_text(encoding="ascii").strip()
     ended = gonode("audit", "--ticket", ticket, "--sample", 1)
