@@ -1,0 +1,284 @@
+// Which batches are released to training at an entry (docs/spec/admission.md, "Hold-back"; verification/identities.py).
+//
+// It follows what happens to contributors in an ordinary run: admissions, hold-back, probation, accusations, bans, exits,
+// ringers, withdrawals. What it does not follow is named in `strange`: then only the whole state of `gonode audit` can tell.
+
+import { count, hexOf, hexesOf, mapOf, mapsOf, text } from './records.js'
+
+/** @typedef {import('./records.js').Entry} Entry */
+/** @typedef {import('./canonical.js').Fields} Fields */
+
+/**
+ * A logged batch. `accepting`: verifiers whose verdict accepts it; `orders`: exits that it waits for.
+ * @typedef {{entry: Entry, peer: string, games: number, plies: number, admitted: number | undefined, outcome: string,
+ *   verifier: string, accepting: Set<string>, isDropped: boolean, isLeaving: boolean, orders: Set<number>}} Batch
+ */
+
+/** Entries after which this file does not know what is released. */
+const STRANGE = ['void-epoch', 'pardon', 'key-replacement']
+
+class Contributor {
+  /** Batches with games, not lost or dropped: the first ones are the probation. @type {Batch[]} */
+  first = []
+  /** @type {Batch[]} */
+  held = []
+  /** @type {Batch[]} */
+  batches = []
+  /** Entries of accepted batches with games. @type {number[]} */
+  accepted = []
+  /** Checks whose verdict accuses it, not decided yet. @type {Map<string, Batch>} */
+  accusing = new Map()
+  isOut = false
+
+  /**
+   * @param {Batch} batch
+   * @param {boolean} isFirst leaves the probation as well
+   */
+  remove (batch, isFirst) {
+    this.held = this.held.filter((each) => each !== batch)
+    if (isFirst) {
+      this.first = this.first.filter((each) => each !== batch)
+    }
+  }
+}
+
+export class Released {
+  /** By log index. @type {Map<number, Batch>} */
+  batches = new Map()
+  /** @type {Map<string, Contributor>} */
+  contributors = new Map()
+  /** @type {Set<Batch>} */
+  #released = new Set()
+  /** What happened that this file does not follow, and where. @type {string[]} */
+  strange = []
+  /** @type {Map<string, number>} entries of batches by digest of their headers */
+  #byDigest = new Map()
+  /** @type {Map<number, string>} names of entries that order checks */
+  #orders = new Map()
+  #probation = 0
+  #holdBack = 0
+
+  /** The released batches of contributors whom no verdict accuses, in log order. */
+  get list () {
+    return [...this.#released].filter((each) => this.#of(each).accusing.size === 0)
+      .sort((one, other) => one.entry.index - other.entry.index)
+  }
+
+  /**
+   * @param {Entry} entry the next one
+   * @param {import('./roots.js').Root} root in force
+   */
+  apply (entry, root) {
+    const { index, name, record } = entry
+    if (STRANGE.includes(name) || (name === 'root' && index > 0)) {
+      this.strange.push(`a ${name} at entry ${index}`)
+    }
+    switch (name) {
+      case 'manifest': {
+        const policy = mapOf(record, 'admission')
+        this.#probation = count(policy, 'probation_batches')
+        this.#holdBack = count(policy, 'hold_back_batches')
+        return
+      }
+      case 'batch-header': return this.#addBatch(entry)
+      case 'verdict': return this.#hear(record)
+      case 'admission': return mapsOf(record, 'decisions').forEach((decision) => this.#decide(decision, index))
+      case 'ban': return this.#ban(hexOf(record, 'subject'), index, root)
+      case 'exit': return hexesOf(record, 'peers').forEach((peer) => this.#exit(peer, index))
+      case 'ringer-reveal': return this.#retire(record)
+      case 'epoch-reveal': return void this.#orders.set(index, name)
+      case 'scrutiny': {
+        const contributor = this.contributors.get(hexOf(record, 'peer'))
+        if (contributor !== undefined && record.restart === true) {
+          contributor.first = []
+        }
+      }
+    }
+  }
+
+  /** @param {Entry} entry */
+  #addBatch (entry) {
+    const { index, record, envelope } = entry
+    const peer = hexOf(record, 'peer')
+    const batch = {
+      entry,
+      peer,
+      games: count(record, 'games'),
+      plies: count(record, 'plies'),
+      admitted: undefined,
+      outcome: '',
+      verifier: '',
+      accepting: new Set(),
+      isDropped: false,
+      isLeaving: false,
+      orders: new Set()
+    }
+    const contributor = this.contributors.get(peer) ?? new Contributor()
+    this.contributors.set(peer, contributor)
+    contributor.batches.push(batch)
+    contributor.held.push(batch)
+    if (batch.games > 0) {
+      contributor.first.push(batch)
+    }
+    this.batches.set(index, batch)
+    this.#byDigest.set(envelope.digest.join(), index)
+  }
+
+  /** @param {Fields} verdict one that accuses suspends the contributor until it is decided */
+  #hear (verdict) {
+    const index = verdict.subject instanceof Uint8Array ? this.#byDigest.get(verdict.subject.join()) : undefined
+    const batch = index === undefined ? undefined : this.batches.get(index)
+    if (batch === undefined) {
+      return
+    }
+    const verifier = hexOf(verdict, 'verifier')
+    if (text(verdict, 'outcome') === 'accept') {
+      batch.accepting.add(verifier)
+    }
+    if (!['', 'blob'].includes(text(verdict, 'evidence'))) {
+      this.#of(batch).accusing.set(`${index} ${verdict.index} ${verifier}`, batch)
+    }
+  }
+
+  /**
+   * @param {Fields} decision
+   * @param {number} index
+   */
+  #decide (decision, index) {
+    const batch = this.batches.get(count(decision, 'index'))
+    if (batch === undefined) {
+      return
+    }
+    const contributor = this.#of(batch)
+    const outcome = text(decision, 'outcome')
+    const order = count(decision, 'order')
+    const isFirst = order === batch.entry.index
+    if (isFirst && batch.isDropped) {
+      return
+    }
+    for (const [name, accused] of contributor.accusing) {
+      if (accused === batch && (isFirst || name.startsWith(`${batch.entry.index} ${order} `))) {
+        contributor.accusing.delete(name)
+      }
+    }
+    if (!isFirst) {
+      batch.orders.delete(order)
+      if (outcome === 'lost' && this.#orders.has(order)) {
+        this.strange.push(`a check ordered at entry ${order} that is lost`)
+      } else if (outcome !== 'accepted') {
+        this.#withdraw(batch)
+      }
+    } else {
+      batch.outcome = outcome
+      batch.verifier = hexOf(decision, 'verifier')
+      if (outcome === 'accepted') {
+        batch.admitted = index
+        if (batch.games > 0) {
+          contributor.accepted.push(batch.entry.index)
+        }
+      } else {
+        contributor.remove(batch, true)
+        if (outcome === 'lost' && batch.games > 0) {
+          this.strange.push(`the lost batch of entry ${batch.entry.index}`)
+        }
+      }
+    }
+    if (outcome === 'rejected') {
+      this.#expel(contributor)
+    }
+    this.#release(contributor)
+  }
+
+  /** @param {Contributor} contributor */
+  #release (contributor) {
+    const first = contributor.first.slice(0, this.#probation)
+    const isPassed = first.length === this.#probation && first.every((each) => each.admitted !== undefined)
+    if (contributor.isOut || contributor.accusing.size > 0 || !isPassed) {
+      return
+    }
+    const mayLeave = contributor.held.every((each) => !each.isLeaving || each.orders.size === 0)
+    for (const batch of [...contributor.held]) {
+      if (batch.outcome === '' && !batch.isDropped) {
+        break // what is released rests on the draws of all that came before it
+      }
+      const later = contributor.accepted.filter((index) => index > batch.entry.index).length
+      const isDue = later >= this.#holdBack || (batch.isLeaving && mayLeave)
+      if (batch.admitted !== undefined && isDue && batch.orders.size === 0) {
+        contributor.remove(batch, false)
+        this.#released.add(batch)
+      }
+    }
+  }
+
+  /** @param {Batch} batch one that is found to be wrong, or is gone, after it was accepted */
+  #withdraw (batch) {
+    const contributor = this.#of(batch)
+    batch.isDropped = true
+    contributor.remove(batch, batch.admitted === undefined)
+    contributor.accepted = contributor.accepted.filter((index) => index !== batch.entry.index)
+    this.#released.delete(batch)
+  }
+
+  /** @param {Contributor} contributor of whom nothing is released any more */
+  #expel (contributor) {
+    contributor.isOut = true
+    const accused = new Set(contributor.accusing.values())
+    contributor.held.filter((each) => each.outcome !== '' || !accused.has(each)).forEach((each) => { each.isDropped = true })
+    contributor.held = contributor.held.filter((each) => !each.isDropped)
+    contributor.first = contributor.first.filter((each) => each.admitted !== undefined || !each.isDropped)
+    for (const [name, batch] of contributor.accusing) {
+      if (batch.isDropped) contributor.accusing.delete(name)
+    }
+  }
+
+  /**
+   * @param {string} subject
+   * @param {number} index
+   * @param {import('./roots.js').Root} root
+   */
+  #ban (subject, index, root) {
+    const contributor = this.contributors.get(subject)
+    if (contributor !== undefined) {
+      this.#expel(contributor)
+      contributor.batches.forEach((each) => this.#released.delete(each))
+    } else if (root.roles.some((role) => role.key === subject)) {
+      this.strange.push(`the ban of a verifier at entry ${index}`)
+    }
+  }
+
+  /**
+   * @param {string} peer
+   * @param {number} index
+   */
+  #exit (peer, index) {
+    const contributor = this.contributors.get(peer)
+    if (contributor === undefined) {
+      return
+    }
+    for (const batch of contributor.held) {
+      if (batch.admitted !== undefined && !batch.isLeaving) {
+        batch.isLeaving = true
+        if (batch.games > 0) {
+          batch.orders.add(index)
+        }
+      }
+    }
+    this.#release(contributor)
+  }
+
+  /** @param {Fields} reveal the contributor was the coordinator's own */
+  #retire (reveal) {
+    const batch = this.batches.get(count(reveal, 'index'))
+    if (batch !== undefined) {
+      const contributor = this.#of(batch)
+      contributor.accusing.clear()
+      this.#expel(contributor)
+      contributor.batches.forEach((each) => this.#released.delete(each))
+    }
+  }
+
+  /** @param {Batch} batch */
+  #of (batch) {
+    return /** @type {Contributor} */ (this.contributors.get(batch.peer))
+  }
+}

@@ -1,0 +1,117 @@
+// The coordinator's statement about a release's files (docs/spec/statement.md): its documents, hashed and their signatures.
+
+import { counted, NotRun } from './answers.js'
+import { base64, concat, hex, isSame, sha256, textOf, utf8 } from './bytes.js'
+import { verify } from './ed25519.js'
+import { Envelope } from './envelope.js'
+import { readFile, within } from './log.js'
+import { bytesOf, count, hexOf, text } from './records.js'
+import { sha512 } from './vendor/noble-hashes/sha2.js'
+import { require, Wrong } from './wrong.js'
+
+const MOST_BYTES = 2 ** 20
+const IN_TOTO = 'application/vnd.in-toto+json'
+const PROVENANCE = 'provenance.dsse.json'
+
+/** @typedef {import('./records.js').Entry} Entry */
+
+/**
+ * @param {import('./folder.js').Folder} folder
+ * @param {import('./history.js').History} history
+ * @param {Entry} release
+ */
+export async function auditStatement (folder, history, release) {
+  const statement = history.statements.get(release.index)
+  if (statement === undefined) {
+    throw new NotRun('The log has no statement about this release yet.')
+  }
+  const name = text(release.record, 'name')
+  const path = `statement/${String(count(release.record, 'number')).padStart(5, '0')}-${name}`
+  const key = /** @type {import('./envelope.js').Signature} */ (statement.envelope.signatures[0]).key
+  const file = await readFile(folder, `${path}/SHA256SUMS`, MOST_BYTES)
+  await named(`${path}/SHA256SUMS`, () => verify(key, sshMessage(file), bytesOf(statement.record, 'sums_signature')))
+  const sums = within(`${path}/SHA256SUMS`, () => parseSums(textOf(file)))
+  const described = new Map([
+    [`${name}.network.bin`, hexOf(release.record, 'network')],
+    [`${name}.weights.bin`, hexOf(statement.record, 'weights_sha256')]
+  ])
+  for (const [each, digest] of described) {
+    require(sums.get(each) === digest, 'bad digest', `File ${path}/SHA256SUMS: it names another file as ${each}.`)
+  }
+  const documents = [...sums.keys()].filter((each) => !described.has(each))
+  require(documents.includes(PROVENANCE), 'parse error', `File ${path}/SHA256SUMS: it does not list ${PROVENANCE}.`)
+  for (const each of documents) {
+    const bytes = await readFile(folder, `${path}/${each}`, MOST_BYTES)
+    require(hex(sha256(bytes)) === sums.get(each), 'bad digest', `File ${path}/${each} is not the one that SHA256SUMS names.`)
+    if (each === PROVENANCE) {
+      await named(`${path}/${each}`, () => verifyProvenance(bytes, key, bytesOf(statement.record, 'provenance_signature')))
+    }
+  }
+  const facts = [
+    { name: 'statement', value: `entry ${statement.index}, ${hex(statement.envelope.digest)}` },
+    { name: 'key', value: hex(key) },
+    { name: 'file SHA256SUMS', value: textOf(file) },
+    { name: 'documents', value: path }
+  ]
+  const sentence = `Signed by the coordinator (entry ${statement.index.toLocaleString('en')}): SHA256SUMS and ` +
+    `${counted(documents.length, 'document')} in ${path} are as signed, for the network and weights of this release.`
+  return { sentence, facts, value: true }
+}
+
+/**
+ * @param {string} whole
+ * @returns {Map<string, string>} digests by name; throws Wrong
+ */
+function parseSums (whole) {
+  const lines = whole.split('\n')
+  require(lines.pop() === '' && lines.length <= 64, 'parse error', 'It is not a list of digests.')
+  return new Map(lines.map((line) => {
+    const [, digest, name] = /^([0-9a-f]{64}) {2}([A-Za-z0-9][A-Za-z0-9._+-]*)$/.exec(line) ?? []
+    if (digest === undefined || name === undefined) {
+      throw new Wrong('parse error', 'It is not a list of digests.')
+    }
+    return [name, digest]
+  }))
+}
+
+/**
+ * Throws Wrong unless a DSSE envelope has the one signature that the statement gives, and it holds.
+ * @param {Uint8Array} bytes
+ * @param {Uint8Array} key
+ * @param {Uint8Array} signature
+ */
+async function verifyProvenance (bytes, key, signature) {
+  let document
+  try {
+    document = JSON.parse(textOf(bytes))
+  } catch {
+    throw new Wrong('parse error', 'It is not JSON.')
+  }
+  const { payload, payloadType, signatures } = document ?? {}
+  require(payloadType === IN_TOTO && typeof payload === 'string' && Array.isArray(signatures) && signatures.length === 1 &&
+    typeof signatures[0]?.sig === 'string', 'parse error', 'It is not an envelope with one signature.')
+  require(isSame(base64(signatures[0].sig), signature), 'bad signature', 'Its signature is not the one of the log.')
+  await verify(key, new Envelope(IN_TOTO, base64(payload), []).signedBytes, signature)
+}
+
+/**
+ * @param {Uint8Array} data
+ * @returns {Uint8Array} what OpenSSH signs of a file
+ */
+function sshMessage (data) {
+  const parts = [utf8('file'), new Uint8Array(), utf8('sha512'), sha512(data)]
+  const lengths = parts.map((part) => Uint8Array.of(0, 0, 0, part.length))
+  return concat(utf8('SSHSIG'), ...parts.flatMap((part, at) => [/** @type {Uint8Array} */ (lengths[at]), part]))
+}
+
+/**
+ * @param {string} path
+ * @param {() => Promise<void>} check
+ */
+async function named (path, check) {
+  try {
+    await check()
+  } catch (error) {
+    throw error instanceof Wrong ? new Wrong(error.label, `File ${path}: ${error.message}`) : error
+  }
+}
