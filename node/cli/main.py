@@ -29,6 +29,7 @@ COMMANDS = {
     "audit": "node.cli.audit",
     "match": "node.cli.match",
     "report": "node.cli.report",
+    "web": "node.cli.web",
     "ratings": "node.cli.ratings",
     "proof": "node.cli.proof",
     "invite": "node.cli.keys",
