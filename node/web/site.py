@@ -72,7 +72,7 @@ class Site:
 
 
 def log_files(home: Home) -> dict[str, bytes]:
-    """What the page reads of a node's public folder, by path: all but the blobs, of one published head; HomeError without."""
+    """What the page reads of a node's public folder, by path: one published head, all but blobs; HomeError without one."""
     if not (home.public / CHECKPOINT).is_file():
         raise HomeError(f"{home.directory}: there is no published log here (no {CHECKPOINT}).")
     reader = FolderReader(home.public)
