@@ -4,7 +4,7 @@ import sqlite3
 
 from native.canary import WrongMachine
 from native.errors import EngineError
-from node.audits.folder_audit import AuditInputError
+from node.audits.errors import AuditInputError
 from node.audits.proof_files import ProofFileError
 from node.contributor.contributor import Expelled
 from node.contributor.registrar import RegistrationRefused

@@ -14,6 +14,7 @@ from typing import Any
 import trio
 
 from native.search import selftest
+from node.audits.mirror import Mirror, check_home
 from node.blobs.options import BlobOptions
 from node.contributor.contributor import Contributor
 from node.contributor.replacing import Replaced, Replacer
@@ -97,7 +98,7 @@ async def _live(
     options: NodeOptions,
     events: EventPrinter,
     member: Member,
-    role: Contributor | Verifier | PublicRelay,
+    role: Contributor | Verifier | PublicRelay | Mirror,
     status: Callable[[], dict[str, Any]],
 ) -> int:
     """Runs a role once the log begins, and answers commands from now on; a drain before the log ends the node."""
@@ -193,6 +194,27 @@ def run_relay(options: NodeOptions) -> int:
 
             def status() -> dict[str, Any]:
                 return status_of(member, "relay", secret.public, None, role.queues, **role.status())
+
+            return await _live(options, events, member, role, status)
+
+    return trio.run(main)
+
+
+def run_mirror(options: NodeOptions, once: bool) -> int:
+    """Keeps a copy of the run until drained or stopped, or makes it once; the exit status."""
+    events = EventPrinter("mirror", options.as_json)
+    check_home(options.home)
+    secret = load_or_create_key(options.home.key("host"))
+
+    async def main() -> int:
+        async with _member(options, events, secret) as member:
+            role = Mirror(member)
+            if once:
+                await role.take_once()
+                return 0
+
+            def status() -> dict[str, Any]:
+                return status_of(member, "mirror", secret.public, None, role.queues, **role.status())
 
             return await _live(options, events, member, role, status)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from node.audits.errors import AuditInputError
 from node.disk.home import Home
 from node.disk.store import Store
 from protocol.checkpoint import Checkpoint, SignedNote
@@ -17,13 +18,10 @@ from protocol.errors import ProtocolError
 from protocol.layout import BLOBS, CHECKPOINT
 from protocol.root import Root
 from verification.audit.audit import AuditOptions, AuditReport, Check, audit
+from verification.audit.folder import Tell
 
 TRIES = 50
 SETTLE_S = 0.1
-
-
-class AuditInputError(ValueError):
-    """One sentence about why there is nothing to audit."""
 
 
 class FolderReader:
@@ -64,11 +62,18 @@ class FolderReader:
 
 
 def audit_home(
-    home: Home, options: AuditOptions, report: Callable[[Check], None] | None = None, *, is_copy: bool = False
+    home: Home,
+    options: AuditOptions,
+    report: Callable[[Check], None] | None = None,
+    tell: Tell | None = None,
+    *,
+    is_copy: bool = False,
+    is_listed: bool = True,
 ) -> AuditReport:
     """Audits the public folder of a node's directory, against every head that the node has seen.
 
     `is_copy`: the folder was copied just now from a run that went on meanwhile, so that later heads say nothing.
+    `is_listed`: it has all that was there, and not only what the log names.
     """
     if not (home.public / CHECKPOINT).is_file():
         raise AuditInputError(
@@ -82,8 +87,8 @@ def audit_home(
             published = _published_size(home)
             heads = [head for head in _known_heads(store, published) if not is_copy or head[0] <= published]
     run = home.load_ticket().run if home.ticket.exists() else None
-    options = replace(options, run=run, known_heads=heads, is_working=is_working)
-    return audit(FolderReader(home.public), options, report)
+    options = replace(options, run=run, known_heads=heads, is_working=is_working and is_listed, is_listed=is_listed)
+    return audit(FolderReader(home.public), options, report, tell)
 
 
 def _published_size(home: Home) -> int:

@@ -99,7 +99,8 @@ def local(
 
 
 def _finish(network: "LocalNetwork", screen: "Screen", reached: bool, as_json: bool) -> int:
-    from node.audits.folder_audit import AuditInputError, audit_home
+    from node.audits.errors import AuditInputError
+    from node.audits.folder_audit import audit_home
     from node.matches.ratings import release_ratings
     from protocol.words import counted
     from verification.audit.audit import AuditOptions

@@ -27,6 +27,7 @@ COMMANDS = {
     "train": "node.cli.train",
     "bench": "node.cli.bench",
     "audit": "node.cli.audit",
+    "mirror": "node.cli.mirror",
     "match": "node.cli.match",
     "report": "node.cli.report",
     "web": "node.cli.web",

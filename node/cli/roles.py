@@ -35,11 +35,9 @@ def _ticket(context: click.Context, parameter: click.Parameter, value: str | Non
 ticket_argument = click.argument("ticket", metavar="TICKET", required=False, callback=_ticket)
 
 
-def peering_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The ticket and the options of every node that joins a run by it."""
+def listen_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say where a node is reached."""
     for option in (
-        json_lines,
-        lan_option,
         click.option(
             "--announce",
             multiple=True,
@@ -54,6 +52,17 @@ def peering_options(command: Callable[..., Any]) -> Callable[..., Any]:
             callback=_addresses,
             help="Multiaddr to listen at, repeatable; or `none`.",
         ),
+    ):
+        command = option(command)
+    return command
+
+
+def peering_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The ticket and the options of every node that joins a run by it."""
+    for option in (
+        json_lines,
+        lan_option,
+        listen_options,
         click.option(
             "--keep",
             metavar="SIZE",
@@ -302,7 +311,7 @@ def node_of(
     as_json: bool,
     up: int | None,
     down: int | None,
-    keep: int,
+    keep: int | None,
     relay: str = "never",
     **peering: Any,
 ) -> Any:

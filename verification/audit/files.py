@@ -11,6 +11,7 @@ from protocol.layout import BLOBS, CHECKPOINT, MANIFEST, RELEASES, ROOT, blob_pa
 from protocol.tiles import ENTRIES, Tile, encode_entries, verify_hashes
 from verification.audit.folder import AuditFault, Folder
 from verification.state import LogState
+from verification.training import kept_states, named_states
 
 
 def audit_files(
@@ -46,7 +47,7 @@ def audit_files(
     if missing:
         raise AuditFault(f"File {min(missing)} is missing.")
     ahead = f"; {waiting} blobs are of entries that the head does not cover" if waiting else ""
-    absent = len({blob_path(digest) for digest in blobs} - set(paths))
+    absent = len({blob_path(digest) for digest in kept_blobs(state)} - set(paths))
     gone = f" Named blobs that are not here: {absent}." if absent else ""
     unlisted = (
         "" if is_listed else " The server lists nothing, so files that the log does not name were not looked for."
@@ -76,6 +77,11 @@ def known_blobs(state: LogState) -> set[bytes]:
         record = training.record
         blobs |= {record.network_blob, record.weights_blob, record.state, *(point.state for point in record.states)}
     return blobs
+
+
+def kept_blobs(state: LogState) -> set[bytes]:
+    """Those of `known_blobs` that a run keeps: all but the train states of old cycles."""
+    return known_blobs(state) - (named_states(state) - kept_states(state).keys())
 
 
 def _check_tile(path: str, data: bytes, state: LogState, entries: list[bytes]) -> None:
