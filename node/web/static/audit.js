@@ -79,13 +79,13 @@ export async function auditLog (folder, expected, saved, tell, progress) {
     OF_THE_LOG.slice(3).forEach((id) => tell(none(id, 'Not checked: an entry is wrong.')))
     return undefined
   }
-  const found = new Findings(history, log.tree, log.head)
   const isSigned = await ask('head', () => checkHead(log, history))
   if (isSigned === undefined) {
-    tell(none('seen', 'Not checked: the head is not signed.'))
-  } else {
-    await ask('seen', () => checkSeen(found, saved(history.run)))
+    tell(none('seen', 'Not checked: the head is not believed.'))
+    return undefined
   }
+  const found = new Findings(history, log.tree, log.head)
+  await ask('seen', () => checkSeen(found, saved(history.run)))
   return found
 }
 
