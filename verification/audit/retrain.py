@@ -12,6 +12,7 @@ from typing import Protocol, Self
 
 from protocol.layout import blob_path
 from protocol.window import LossReport, RoundingReport, TrainRecord
+from protocol.words import counted
 from verification.audit.folder import AuditFault, Check, Folder
 from verification.faults import LogFault
 from verification.releases import ReleaseInfo
@@ -161,7 +162,7 @@ def _needed(plan: CyclePlan, states: list[bytes]) -> str:
     one_of = "one of the train states" if len(states) > 1 else "the train state"
     return (
         f"cycle {plan.record.cycle} can be repeated from {one_of} {', '.join(each.hex()[:16] for each in states[:3])}, "
-        f"and none is here; a coordinator keeps those of the cycles since its third-newest release."
+        "and none is here; a coordinator keeps those of the cycles since its third-newest release."
     )
 
 
@@ -192,15 +193,13 @@ def _differences(task: Task, found: Repeated) -> list[str]:
         step = task.plan.parent_step + task.segment.end
         return [] if found.state == task.segment.state else [f"the train state after step {step}"]
     again = found.record
-    wrong = [
-        f"the train state after step {there.step}"
-        for here, there in zip(again.states, record.states, strict=False)
-        if here != there
-    ]
-    if len(again.states) != len(record.states):
-        wrong.append("the number of train states")
+    pairs = zip(again.states, record.states, strict=True)  # as many as `verify_counts` wants of both
+    steps = [there.step for here, there in pairs if here != there]
+    wrong = []
+    if steps:
+        later = f" and {counted(len(steps) - 1, 'later one')}" if len(steps) > 1 else ""
+        wrong.append(f"the train state after step {steps[0]}{later}")
     named = {
-        "the last train state": ("state",),
         "the network": ("network", "network_blob", "network_len", "shape"),
         "the weights": ("weights_blob",),
         "what rounding cost": ("rounding",),
