@@ -7,6 +7,7 @@ again, and a folder that takes no file is none.
 """
 
 import os
+import stat
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,7 +28,10 @@ class ReplayMemory:
             return
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            self._file = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK, 0o600)
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):  # a device might never end
+                self._close()
+                return
             data = file.read_bytes()
             whole = len(data) // KEY_BYTES * KEY_BYTES
             os.ftruncate(self._file, whole)  # a key of which a kill or a full disk left a part

@@ -70,7 +70,8 @@ def audit_url(
             raise AuditInputError(f"{directory}: a node lives here; use another --dir.")
         if ticket is not None:
             home.store_ticket(read_ticket(ticket))
-        head = _Copy(files, home, tell).take()
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            head = _Copy(files, home, tell, threads).take()
         found = audit_home(home, options, report, tell, is_copy=True, is_listed=False)
         if found.ok and head is not None:
             with Store(home.database) as store:
@@ -81,8 +82,9 @@ def audit_url(
 class _Copy:
     """One copying of what `files` has to the public folder of `home`."""
 
-    def __init__(self, files: HttpFiles, home: Home, tell: Tell) -> None:
+    def __init__(self, files: HttpFiles, home: Home, tell: Tell, threads: ThreadPoolExecutor) -> None:
         self._files = files
+        self._threads = threads
         self._home = home
         self._public = home.public
         self._tell = tell
@@ -169,13 +171,12 @@ class _Copy:
 
     def _each(self, kind: str, items: Collection[T], fetch: Callable[[T], None]) -> None:
         """Copies a few at once; the first error, or a Ctrl-C, ends it."""
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            waiting = [pool.submit(fetch, item) for item in items]
-            try:
-                for number, copied in enumerate(waiting):
-                    self._tell(Progress(COPY, kind, number, len(waiting)))
-                    copied.result()
-            except BaseException:
-                self._files.close()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        waiting = [self._threads.submit(fetch, item) for item in items]
+        try:
+            for number, copied in enumerate(waiting):
+                self._tell(Progress(COPY, kind, number, len(waiting)))
+                copied.result()
+        except BaseException:
+            self._files.close()
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            raise

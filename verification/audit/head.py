@@ -33,7 +33,7 @@ def audit_head(folder: Folder, head: Head, run: bytes | None, known_heads: Seque
     """Fills `head` as far as it goes and says what holds; raises AuditFault."""
     note, checkpoint = _checkpoint(folder)
     head.entries, tree = _entries(folder, checkpoint)
-    state = _state(head.entries, run)
+    state = _state(folder, head.entries, run)
     head.state = state
     _hash_tiles(folder, checkpoint.size, tree)
     try:
@@ -118,7 +118,7 @@ def _hash_tiles(folder: Folder, size: int, tree: Tree) -> None:
                 raise AuditFault(f"File {tile.path}: {error}") from error
 
 
-def _state(entries: list[bytes], run: bytes | None) -> LogState:
+def _state(folder: Folder, entries: list[bytes], run: bytes | None) -> LogState:
     """The state of the entries; AuditFault for the first that may not stand where it stands."""
     try:
         found = run_id(*(Envelope.parse(entry).payload for entry in entries[:2]))
@@ -128,6 +128,7 @@ def _state(entries: list[bytes], run: bytes | None) -> LogState:
         raise AuditFault(f"The folder is of run {found.hex()[:16]}, not of {run.hex()[:16]}.")
     state = LogState(found)
     for index, entry in enumerate(entries):
+        folder.step("entries", index, len(entries))
         try:
             state.apply(entry)
         except LogFault as fault:

@@ -1,0 +1,179 @@
+"""Files over HTTP: whole, bounded, from one host, and every way in which a server is bad is one sentence."""
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from node.audits import http_files
+from node.audits.errors import AuditInputError
+from node.audits.http_files import HttpFiles, Origin
+from node.peering.transport import TooMuch, Unreachable
+from tests.node.audits.web_server import Handler, Server, says, web_server
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setattr(http_files, "AGAIN_S", 0.01)
+    monkeypatch.setattr(http_files, "SILENT_S", 0.3)
+    with web_server({"a": b"one", "empty": b"", "large": bytes(300_000), "x y/%": b"odd name"}) as server:
+        yield server
+
+
+@pytest.fixture
+def files(server: Server) -> Iterator[HttpFiles]:
+    with HttpFiles(server.url.rstrip("/")) as files:
+        yield files
+
+
+def test_files_come_over_one_connection(files: HttpFiles, server: Server) -> None:
+    assert files.get("a", 3) == b"one"
+    assert files.get("empty", 0) == b""
+    assert files.get("none", 10) is None
+    assert files.get("large", 300_000) == bytes(300_000)
+    assert files.get("a", 3) == b"one"
+    assert files.get("x y/%", 100) is None, "the server decodes nothing; the name is quoted"
+    assert server.asked[-1] == "x%20y/%25"
+    assert (server.connections, len(server.asked)) == (1, 6)
+
+
+@pytest.mark.parametrize("status", [403, 404, 410])
+def test_what_is_not_there(status: int, files: HttpFiles, server: Server) -> None:
+    server.answers["a"] = says(status, bytes(200_000))
+    assert files.get("a", 3) is None
+    assert files.get("empty", 3) == b""
+
+
+def chunked(handler: Handler) -> None:
+    """An endless body."""
+    handler.send_response(200)
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    for _ in range(1000):
+        handler.wfile.write(b"3e8\r\n" + bytes(1000) + b"\r\n")
+
+
+def cut_short(handler: Handler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "10")
+    handler.end_headers()
+    handler.wfile.write(b"12345")
+    handler.close_connection = True
+
+
+def silent(handler: Handler) -> None:
+    time.sleep(1)
+
+
+def slow(handler: Handler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    for _ in range(50):
+        handler.wfile.write(b"x")
+        time.sleep(0.05)
+
+
+def no_http(handler: Handler) -> None:
+    handler.wfile.write(b"SSH-2.0\r\n\r\n")
+    handler.close_connection = True
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "words"),
+    [
+        (says(200, bytes(4)), TooMuch, "a has 4 bytes; it may have 3"),
+        (chunked, TooMuch, "a has more than 3 bytes"),
+        (cut_short, TooMuch, "a has 10 bytes"),
+        (silent, Unreachable, "does not answer"),
+        (no_http, Unreachable, "is not HTTP"),
+        (says(500), Unreachable, "the server says 500 for a"),
+        (says(401), Unreachable, "the server says 401 for a"),
+        (says(206, b"on"), Unreachable, "the server says 206 for a"),
+        (says(200, b"one", Content_Encoding="gzip"), Unreachable, "compressed"),
+        (says(302, Location="a"), Unreachable, "again and again"),
+        (says(302, Location="http://example.org/a"), Unreachable, "elsewhere, to http://example.org/a"),
+        (says(302, Location="http://127.0.0.1:1/a"), Unreachable, "elsewhere"),
+        (says(302, Location="file:///etc/passwd"), Unreachable, "elsewhere, to file"),
+        (says(302, Location="http://127.0.0.1/\xe4"), Unreachable, "elsewhere"),
+        (says(302, Location="//user@127.0.0.1/a"), Unreachable, "elsewhere"),
+    ],
+)
+def test_bad_servers(answer: Any, error: type[Exception], words: str, files: HttpFiles, server: Server) -> None:
+    server.answers["a"] = answer
+    with pytest.raises(error, match=words) as raised:
+        files.get("a", 3)
+    assert str(raised.value).startswith(server.url)
+    assert files.get("empty", 3) == b"", "another file is as good as before"
+
+
+def test_a_body_that_drips_or_ends_early(files: HttpFiles, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.answers["a"] = slow
+    monkeypatch.setattr(http_files, "TRIES", 1)
+    with pytest.raises(Unreachable, match="sends a too slowly"):
+        files.get("a", 2000)
+    server.answers["a"] = cut_short
+    with pytest.raises(Unreachable, match="sent 5 bytes of a and ended"):
+        files.get("a", 2000)
+
+
+def test_redirects_on_the_host_are_followed(files: HttpFiles, server: Server) -> None:
+    server.answers["a"] = says(301, b"moved", Location="/b?c=d")
+    server.files["b?c=d"] = b"two"
+    assert files.get("a", 3) == b"two"
+    assert Origin.of("http://h/x").may_lead_to(Origin.of("https://h/y"))
+    assert not Origin.of("https://h/x").may_lead_to(Origin.of("http://h/y"))
+    assert not Origin.of("https://h/x").may_lead_to(Origin.of("https://h:444/y"))
+
+
+def test_failures_that_pass(files: HttpFiles, server: Server) -> None:
+    answers = [says(503), cut_short, no_http, says(200, b"one")]
+    server.answers["a"] = lambda handler: answers.pop(0)(handler)
+    assert files.get("a", 10) == b"one"
+    assert len(server.asked) == 4
+
+
+def test_a_server_that_closes_connections(files: HttpFiles, server: Server) -> None:
+    def last(handler: Handler) -> None:
+        handler.close_connection = True
+        handler.give(200, b"one")
+
+    server.answers["a"] = last
+    assert [files.get("a", 3) for _ in range(3)] == [b"one"] * 3
+
+
+def test_closing_ends_what_waits(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_files, "SILENT_S", 30)
+    server.answers["a"] = lambda handler: time.sleep(5)
+    failed: list[Exception] = []
+    files = HttpFiles(server.url)
+
+    def get() -> None:
+        try:
+            files.get("a", 3)
+        except Unreachable as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=get)
+    thread.start()
+    while not server.asked:
+        time.sleep(0.01)
+    begun = time.monotonic()
+    files.close()
+    thread.join(4)
+    assert len(failed) == 1
+    assert time.monotonic() - begun < 2
+    server.answers["a"] = says(200)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "x", "ftp://h/", "http://", "http:///x", "http://h:x/", "http://h:99999/", "http://u:p@h/", "http://h/?q",
+     "http://h/#f", "http://h/ x", "http://h/\n", "http://h/\xe4", "http://h/" + 3000 * "x", "http://[h/"],
+)  # fmt: skip
+def test_what_is_no_url(url: str) -> None:
+    with pytest.raises(AuditInputError) as raised:
+        HttpFiles(url)
+    assert len(str(raised.value)) < 300
