@@ -24,6 +24,7 @@ from protocol.release import Release
 from protocol.ringer import RingerHash, RingerReveal
 from protocol.root import Root
 from protocol.slots import SlotList
+from protocol.statement.record import ReleaseStatement
 from protocol.tiles import MAX_ENTRY_BYTES
 from protocol.verdict import TraceOpening, Verdict
 from protocol.window import GivenUpCycle, TrainRecord, WindowCommitment
@@ -49,6 +50,7 @@ ENTRY_TYPES: dict[str, type[Record]] = {
         GateResult,
         GateRecord,
         Release,
+        ReleaseStatement,
         Ban,
         Pardon,
         SlotList,

@@ -9,6 +9,7 @@ ROOT = "root"
 MANIFEST = "manifest"
 BLOBS = "blob"
 RELEASES = "release"
+STATEMENTS = "statement"
 
 
 def blob_path(digest: bytes) -> str:
@@ -20,3 +21,8 @@ def blob_path(digest: bytes) -> str:
 def release_path(number: int, name: str) -> str:
     """Where a release's signed envelope lies, relative to the public folder."""
     return f"{RELEASES}/{number:05d}-{name}"
+
+
+def statement_path(number: int, name: str, document: str) -> str:
+    """Where a document of a release's statement lies, relative to the public folder."""
+    return f"{STATEMENTS}/{number:05d}-{name}/{document}"

@@ -93,6 +93,8 @@ Key = Annotated[bytes, Length((32,))]
 MaybeDigest = Annotated[bytes, Length((0, 32))]
 MaybeKey = Annotated[bytes, Length((0, 32))]
 Nonce = Annotated[bytes, Length((16,))]
+SignatureBytes = Annotated[bytes, Length((64,))]
+P256Key = Annotated[bytes, Length((33,))]
 EntryBytes = Annotated[bytes, Length(most=65536)]
 
 Name = Annotated[str, Text(r"[A-Za-z0-9][A-Za-z0-9._+-]*", 64)]

@@ -26,6 +26,7 @@ from protocol.release import Release
 from protocol.ringer import RingerHash, RingerReveal
 from protocol.root import Role, Root
 from protocol.slots import SlotList
+from protocol.statement.record import ReleaseStatement
 from protocol.types import ZERO
 from protocol.verdict import TraceOpening, Verdict
 from protocol.window import GivenUpCycle, TrainRecord, WindowCommitment
@@ -47,6 +48,7 @@ from verification.releases import ReleaseInfo, Releases
 from verification.ringers import Ringers
 from verification.roles import Change, Roles
 from verification.slots import Slots
+from verification.statements import Statements
 from verification.subjects import BatchSubject, Subjects, require_drawn
 
 
@@ -82,6 +84,7 @@ class LogState:
         self.gates = Gates(
             self.roles, self.registry, self.convictions, self.beacons, self.releases, self.cycles, self.subjects
         )
+        self.statements = Statements(self.roles, self.cycles, self.gates)
         self.faults: list[TrustFault] = []
 
     # ---- entries
@@ -111,6 +114,11 @@ class LogState:
     def root(self) -> Root:
         """The newest root version."""
         return self.roles.root
+
+    @property
+    def root_indices(self) -> tuple[int, ...]:
+        """The log indices of all root versions."""
+        return tuple(index for index, _ in self.roles.roots)
 
     @property
     def root_digest(self) -> bytes:
@@ -328,7 +336,10 @@ class LogState:
                 due = self.due_release(record.code_version)
                 if due is None:
                     raise LogFault("No candidate has passed its gate since the newest release.")
-                return self.releases.change_release(entry, record, due, index)
+                change = self.releases.change_release(entry, record, due, index)
+                return self._then(change, lambda: self.statements.released(record, index))
+            case ReleaseStatement():
+                return self.statements.change_statement(entry, record, index)
             case Ban():
                 return self._change_ban(entry, record, index)
             case KeyReplacement():

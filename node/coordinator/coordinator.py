@@ -16,6 +16,7 @@ from node.coordinator.filler import Filler
 from node.coordinator.gatekeeper import Gatekeeper
 from node.coordinator.intake import Intake
 from node.coordinator.log_writer import LogWriter
+from node.coordinator.notary import Notary
 from node.coordinator.overseer import Overseer
 from node.coordinator.prosecutor import Prosecutor
 from node.coordinator.repeater import Repeater
@@ -65,6 +66,7 @@ class Coordinator:
         self._adjudicator = Adjudicator(member, secret, log, self.prosecutor.may_reject)
         self._cycle = TrainingCycle(member, secret, log, train, device)
         self._gatekeeper = Gatekeeper(member, secret, log)
+        self._notary = Notary(member, secret, log)
         self._filler = Filler(member, secret, log)
         self._overseer = Overseer(member, secret, log)
         self._outbox = Outbox(member)
@@ -124,6 +126,7 @@ class Coordinator:
         """Trains and gates, cycle after cycle, from wherever the log says that the run is."""
         state = self._member.state
         while True:
+            self._notary.step()
             if state.gates.open is not None:
                 self.doing = "gating"
                 await self._gatekeeper.decide()

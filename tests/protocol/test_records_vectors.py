@@ -10,7 +10,14 @@ from protocol import layout
 from protocol.entries import parse_entry
 from protocol.envelope import Envelope
 from protocol.errors import ProtocolError
+from protocol.gate import GateRecord
+from protocol.manifest import Manifest
 from protocol.record import Record
+from protocol.release import Release
+from protocol.statement.documents import Documents
+from protocol.statement.record import ReleaseStatement
+from protocol.statement.stated import Stated
+from protocol.window import TrainRecord, WindowCommitment
 from tests.vectors.generate_records import VECTORS, pages, vectors
 from tests.vectors.record_examples import Example, examples
 from tests.vectors.record_format import RECORDS, parts, readable
@@ -22,7 +29,7 @@ def made() -> dict[str, Example]:
 
 
 def files() -> list[Path]:
-    names = (*RECORDS, "layout", "log-entry")
+    names = (*RECORDS, "layout", "log-entry", "statement")
     return sorted(path for name in names for path in (VECTORS / name).glob("*.json"))
 
 
@@ -38,7 +45,9 @@ def judge(path: Path, given: dict[str, Any]) -> Any:
     """What a vector's output should be; raises ProtocolError."""
     name = path.parent.name
     if name == "layout":
-        return layout.blob_path(bytes.fromhex(given["blob"])) if "blob" in given else layout.release_path(**given)
+        return path_of(given)
+    if name == "statement":
+        return statement_files(given)
     if name == "log-entry":
         return parse_entry(bytes.fromhex(given["entry"]))
     cls: type[Record] = RECORDS[name]
@@ -49,6 +58,32 @@ def judge(path: Path, given: dict[str, Any]) -> Any:
     record = cls.parse(bytes.fromhex(given["payload"]))
     assert record.encode().hex() == given["payload"]
     return {"value": readable(record.to_value()), "digest": record.digest().hex()}
+
+
+def path_of(given: dict[str, Any]) -> str:
+    if "blob" in given:
+        return layout.blob_path(bytes.fromhex(given["blob"]))
+    return layout.statement_path(**given) if "document" in given else layout.release_path(**given)
+
+
+def statement_files(given: dict[str, Any]) -> dict[str, str]:
+    """The documents of a statement that signs them; raises ProtocolError."""
+    index = given["index"]
+    release, train, window, gate, manifest, statement, key = (
+        bytes.fromhex(given[name]) for name in ("release", "train", "window", "gate", "manifest", "statement", "key")
+    )
+    about = Stated(
+        index,
+        Release.parse(release),
+        TrainRecord.parse(train),
+        WindowCommitment.parse(window),
+        GateRecord.parse(gate),
+        Manifest.parse(manifest),
+    )
+    record = ReleaseStatement.parse(statement)
+    documents = Documents(about, record.weights_sha256, key)
+    documents.verify(record)
+    return {name: data.decode() for name, data in documents.files(record).items()}
 
 
 @pytest.mark.parametrize("path", files(), ids=lambda path: f"{path.parent.name}/{path.stem}")

@@ -19,7 +19,9 @@ from protocol.ed25519 import SecretKey
 from protocol.entries import ENTRY_TYPES
 from protocol.envelope import Envelope, Signature
 from protocol.record import Record
-from tests.vectors.record_examples import STRANGER, Example, digest_of, examples
+from protocol.statement.documents import Documents
+from protocol.statement.record import ReleaseStatement
+from tests.vectors.record_examples import STRANGER, Example, digest_of, examples, release_documents
 from tests.vectors.record_format import RECORDS, hints, misfits, readable
 
 VECTORS = Path(__file__).parent
@@ -65,6 +67,9 @@ def vectors(made: Mapping[str, Example]) -> dict[Path, str]:
             add(name, "signatures", about, signatures(record, signer))
     add("log-entry", "types", "Envelopes that a log may hold, and some that it may not.", entries(made))
     add("layout", "paths", "Names of files in a run's public folder.", paths())
+    signed = made["release-statement"].record
+    assert isinstance(signed, ReleaseStatement)
+    add("statement", "documents", "A release's documents, and statements that do not sign them.", statements(signed))
     return files
 
 
@@ -213,6 +218,35 @@ def paths() -> Iterator[Case]:
     digest, number, name = digest_of("batch blob"), 1, "example-b3c32-s192000-d1"
     yield _case("blob", "ok", {"blob": digest.hex()}, layout.blob_path(digest))
     yield _case("release", "ok", {"number": number, "name": name}, layout.release_path(number, name))
+    statement = {"number": number, "name": name, "document": "SHA256SUMS"}
+    yield _case("statement", "ok", statement, layout.statement_path(**statement))  # type: ignore[arg-type]
+
+
+def statements(record: ReleaseStatement) -> Iterator[Case]:
+    """The documents that a statement signs, from the payloads that they are made of, and statements that sign others."""
+    documents = release_documents()
+    about = documents.about
+    parts = {"release": about.release, "train": about.train, "window": about.window, "gate": about.gate}
+    given = {
+        "index": about.index,
+        "key": documents.key.hex(),
+        **{name: part.encode().hex() for name, part in {**parts, "manifest": about.manifest}.items()},
+    }
+
+    def told(description: str, expect: str, output: Any = None, **changes: bytes) -> Case:
+        changed = replace(record, **changes)  # type: ignore[arg-type]
+        return _case(description, expect, {**given, "statement": changed.encode().hex()}, output)
+
+    texts = {name: data.decode() for name, data in sorted(documents.files(record).items())}
+    yield told("the example", "ok", texts)
+    for name in ("provenance_signature", "sums_signature", "model_signature"):
+        sig = getattr(record, name)
+        yield told(f"a bit of {name} changed", "bad signature", **{name: sig[:-1] + bytes([sig[-1] ^ 1])})
+    yield told("about other weights", "bad signature", weights_sha256=digest_of("weights 2"))
+    other = Documents(about, documents.weights_sha256, STRANGER.public).sign(STRANGER)
+    yield told("another's model key", "bad signature", model_key=other.model_key)
+    yield told("a model key that is no point", "bad key", model_key=b"\5" + bytes(32))
+    yield told("a model signature of zeros", "bad signature", model_signature=bytes(64))
 
 
 # ---- examples in the pages

@@ -44,6 +44,8 @@ from protocol.ringer import RingerHash, RingerReveal
 from protocol.root import Role, Root
 from protocol.search_config import SEMANTICS, SearchConfig
 from protocol.slots import SlotList
+from protocol.statement.documents import Documents
+from protocol.statement.stated import Stated
 from protocol.types import ZERO
 from protocol.verdict import TraceOpening, Verdict
 from protocol.window import GivenUpCycle, LossReport, RoundingReport, StatePoint, TrainRecord, WindowCommitment
@@ -99,8 +101,13 @@ def log_entries() -> list[bytes]:
     return _story()[1]
 
 
-def _story() -> tuple[dict[str, Example], list[bytes]]:
-    """The records by the name of their format, and the log's entries."""
+def release_documents() -> Documents:
+    """The documents of the example's release."""
+    return _story()[2]
+
+
+def _story() -> tuple[dict[str, Example], list[bytes], Documents]:
+    """The records by the name of their format, the log's entries, and the release's documents."""
     made: dict[str, Example] = {}
     log = Log()
     covered = 0
@@ -225,7 +232,8 @@ def _story() -> tuple[dict[str, Example], list[bytes]]:
     logged(Admission(run, (decision,)), COORDINATOR)
 
     headers = sha256(header.digest()).digest()
-    window = logged(WindowCommitment(run, 1, log.tree.size, 1, 2, 1, 1, headers), COORDINATOR)
+    commitment = WindowCommitment(run, 1, log.tree.size, 1, 2, 1, 1, headers)
+    window = logged(commitment, COORDINATOR)
     train = TrainRecord(
         run=run,
         cycle=1,
@@ -292,7 +300,8 @@ def _story() -> tuple[dict[str, Example], list[bytes]]:
         rows=1,
         code_version="0.1.0",
     )
-    logged(release, COORDINATOR)
+    stated = Stated(logged(release, COORDINATOR), release, train, commitment, gate, manifest)
+    documents = Documents(stated, digest_of("weights 1"), COORDINATOR.public)
     logged(Tick(run, log.tree.size, 1_760_000_000), COORDINATOR)
     logged(EpochReveal(run, VERIFIER.public, 0, secret), VERIFIER)
 
@@ -313,9 +322,10 @@ def _story() -> tuple[dict[str, Example], list[bytes]]:
     replaced = KeyReplacement(run, CONTRIBUTOR.public, RECOVERY.public, REPLACEMENT.public, header_index)
     keep(replaced)
     log.add(replaced, RECOVERY, REPLACEMENT)
+    logged(documents.sign(COORDINATOR), COORDINATOR)
     for entry in log.entries:
         parse_entry(entry)
-    return made, log.entries
+    return made, log.entries, documents
 
 
 def _root() -> Root:

@@ -35,6 +35,7 @@ from protocol.record import Record
 from protocol.registration import Invite, Registration
 from protocol.root import COORDINATOR, VERIFIER, Role, Root
 from protocol.search_config import SEMANTICS
+from protocol.statement.documents import Documents
 from protocol.tiles import tiles_for
 from protocol.types import ZERO
 from protocol.verdict import ACCEPT, REJECT, TraceOpening, Verdict
@@ -467,8 +468,8 @@ class World:
         self.say(info, found, rejected)
         return rejected
 
-    def gate(self) -> bool:
-        """Plays the open gate to its end and logs its record and, if it passed, the release."""
+    def gate(self, is_stated: bool = True) -> bool:
+        """Plays the open gate to its end and logs its record and, if it passed, the release with its statement."""
         players = [*self.peers.values(), self.coordinator]
         while self.state.due_gate_record() is None:
             for player in players:
@@ -482,7 +483,19 @@ class World:
         release = self.state.due_release("0.1.0")
         if release is not None:
             self.log(release, self.coordinator)
+            if is_stated:
+                self.state_release()
         return record.passed
+
+    def documents(self) -> Documents:
+        """The documents of the oldest release without a statement."""
+        about = self.state.statements.missing[0]
+        weights = sha256(self.blobs[about.release.weights_blob]).digest()
+        return Documents(about, weights, self.coordinator.public)
+
+    def state_release(self) -> int:
+        """Logs the statement about the oldest release without one; gives its index."""
+        return self.log(self.documents().sign(self.coordinator), self.coordinator)
 
     def cycle(self) -> bool:
         """Plays until a window is due, trains, gates."""
@@ -512,6 +525,8 @@ class World:
         }
         for release in self.state.releases.all[1:]:
             files[release_path(release.number, release.name)] = self.entries[release.index]
+        for statement in self.state.statements.all:
+            files |= statement.files()
         return files
 
 

@@ -34,7 +34,7 @@ def audit_files(
         top = path.partition("/")[0]
         if path in copies:
             if data != copies[path]:
-                raise AuditFault(f"File {path} is not the entry that the log holds.")
+                raise AuditFault(f"File {path} is not the one that the log gives.")
         elif top == "tile":
             _check_tile(path, data, state, entries)
         elif top == BLOBS:
@@ -60,6 +60,8 @@ def logged_files(state: LogState, entries: Sequence[bytes]) -> dict[str, bytes]:
     files = {ROOT: entries[0], MANIFEST: entries[1]}
     for release in state.releases.all[1:]:
         files[release_path(release.number, release.name)] = entries[release.index]
+    for statement in state.statements.all:
+        files |= statement.files()
     return files
 
 

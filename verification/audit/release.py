@@ -10,6 +10,7 @@ from native.errors import EngineError
 from native.network import Network
 from protocol.release import FirstRelease
 from verification.audit.folder import AuditFault, Folder
+from verification.audit.statement import audit_statement
 from verification.releases import ReleaseInfo, first_network
 from verification.state import LogState
 
@@ -35,8 +36,10 @@ def audit_release(folder: Folder, state: LogState, release: ReleaseInfo) -> str:
         raise AuditFault(f"The network of release {release.name} cannot be loaded: {error}") from error
     if architecture.encode() != release.shape:
         raise AuditFault(f"The network of release {release.name} is {architecture.encode()}, not {release.shape}.")
-    folder.blob(release.weights_blob, f"the weights of release {release.name}")
-    return f"Release {release.number}, {release.name}, logged at entry {release.index}; its files are as signed."
+    weights = folder.blob(release.weights_blob, f"the weights of release {release.name}")
+    statement = audit_statement(folder, state, release, weights)
+    logged = f"Release {release.number}, {release.name}, logged at entry {release.index}"
+    return f"{logged}; its files are as signed. {statement}"
 
 
 def audit_chain(folder: Folder, state: LogState, release: ReleaseInfo) -> str:
