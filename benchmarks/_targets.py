@@ -219,4 +219,9 @@ TARGETS = (
         *("train_katago", 1, smallest("rows", "gonode/this")),
         peers=trainers,
     ),
+    Target(
+        "s to audit every byte of a run of 10,000 batches, replays apart",
+        *("audit", 120, cell("without replays", "seconds", check="all")),
+        at_most=True,
+    ),
 )

@@ -8,10 +8,11 @@ from tests.verification.world import World
 from verification.replay import Replayed
 
 
-def run_with(batches: int, games: int = 8) -> World:
-    """A run of two contributors with `batches` batches of `games` games, half of them in its release's window."""
+def run_with(batches: int, games: int = 8, rows_a_game: int = 10) -> World:
+    """A run of two contributors with `batches` batches of `games` games, of which the first `rows_a_game` times as many rows
+    are its release's window."""
     manifest = small_manifest()
-    rows = batches * games * 10
+    rows = batches * games * rows_a_game
     manifest = replace(
         manifest,
         admission=replace(manifest.admission, games_per_batch=games, hold_back_batches=2, q_min_ppm=50_000),
