@@ -25,6 +25,7 @@ from node.events import Events
 from node.following.follower import LogFollower
 from node.following.puller import replay_log
 from node.following.service import LogService
+from node.founding.ceremony import waiting_root
 from node.member import Member
 from node.peering.bans import Bans
 from node.peering.conduct import Conduct
@@ -114,6 +115,9 @@ async def open_member(
                 report=conduct.report,
             )
             member.follower = follower
+            known_root = waiting_root(home)
+            if known_root is not None and state.size >= 2:
+                follower.learn_root(known_root.encode())
             gossip = Gossip(
                 transport, ticket.run, on_head=follower.hint, is_head=follower.is_head, is_known=table.is_fixed
             )

@@ -1,7 +1,8 @@
 """The root of a run: offline keys with a threshold, and the online roles they delegate to (in the style of TUF).
 
 Spec: `docs/spec/root.md`. A root version holds by its threshold signatures alone; a new one is signed by the old and the
-new threshold. Expiry and revocation count in log entries, not in clock time.
+new threshold. Expiry and revocation count in log entries, not in clock time. A revoked role stays listed, so that what its
+key signed before stays verifiable; it does not count among the verifiers of whom more than half have to cosign.
 """
 
 from dataclasses import dataclass
@@ -49,8 +50,8 @@ class Root(Record):
             raise self.fail("the threshold must be from 1 to the number of distinct keys")
         if len({role.key for role in self.roles}) != len(self.roles):
             raise self.fail("a key may have one role only")
-        verifiers = len(self.verifiers)
-        if verifiers and not verifiers < 2 * self.witness_threshold <= 2 * verifiers:
+        standing = sum(role.invalid_from == UNSET for role in self.verifiers)
+        if standing and not standing < 2 * self.witness_threshold <= 2 * standing:
             raise self.fail("the witness threshold must be more than half of the verifiers and at most all of them")
 
     @property

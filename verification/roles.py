@@ -6,7 +6,7 @@ the new threshold, a manifest by the root's; what is logged at an index is judge
 
 from collections.abc import Callable
 
-from protocol.entries import Entry
+from protocol.entries import Entry, parse_entry
 from protocol.manifest import Manifest
 from protocol.root import COORDINATOR, VERIFIER, Role, Root
 from protocol.seeds import run_id
@@ -82,8 +82,8 @@ class Roles:
         elif root.version != self.root.version + 1:
             raise LogFault(f"Root version {root.version} does not follow version {self.root.version}.")
         else:
-            _require_threshold(entry, self.root, self.root.keys + root.keys)
-        _require_threshold(entry, root, root.keys + (self.root.keys if self.roots else ()))
+            require_threshold(entry, self.root, self.root.keys + root.keys)
+        require_threshold(entry, root, root.keys + (self.root.keys if self.roots else ()))
 
         def change() -> None:
             self.roots.append((index, root))
@@ -102,7 +102,7 @@ class Roles:
                 raise LogFault("The log's root and manifest make another run id.")
         elif manifest.version != self.manifest.version + 1:
             raise LogFault(f"Manifest version {manifest.version} does not follow version {self.manifest.version}.")
-        _require_threshold(entry, self.root, self.root.keys)
+        require_threshold(entry, self.root, self.root.keys)
         check_policy(manifest.gate)
         check_playable(manifest)
 
@@ -119,7 +119,20 @@ class Roles:
             raise LogFault(f"The {entry.record.NAME} is not signed by a {role} whose role is valid at entry {index}.")
 
 
-def _require_threshold(entry: Entry, root: Root, known: tuple[bytes, ...]) -> None:
+def verify_next_root(data: bytes, before: Root, run: bytes) -> Root:
+    """The root version that follows `before` in `run`, by its signatures alone; raises LogFault or ProtocolError."""
+    entry = parse_entry(data)
+    root = entry.record
+    if not isinstance(root, Root) or root.run != run or root.version != before.version + 1:
+        raise LogFault(f"This is not the run's root version {before.version + 1}.")
+    known = before.keys + root.keys
+    require_threshold(entry, before, known)
+    require_threshold(entry, root, known)
+    return root
+
+
+def require_threshold(entry: Entry, root: Root, known: tuple[bytes, ...]) -> None:
+    """Raises LogFault unless enough of a root's keys signed an entry, and no other keys than `known` ones."""
     signed = sum(key in root.keys for key in entry.signers)
     if signed < root.threshold:
         raise LogFault(f"{signed} of the root's keys signed the {entry.record.NAME}; {root.threshold} have to.")

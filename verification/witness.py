@@ -25,14 +25,18 @@ def verify_head(note: SignedNote, run: bytes, root: Root) -> Checkpoint:
     Raises WrongSigner without these signatures, BadSignature when one of them does not hold, ParseError for another text.
     """
     checkpoint = _verify_log(note, run, root)
-    last = max(0, checkpoint.size - 1)
-    valid = {role.key for role in root.verifiers if role.is_valid_at(last)}
+    valid = witnesses(root, checkpoint.size)
     cosigners = [key for key in cosigners_of(note, root) if key in valid]
     if not 0 < root.witness_threshold <= len(cosigners):
         raise WrongSigner(
             f"The checkpoint is cosigned by {counted(len(cosigners), 'verifier')}; {root.witness_threshold} have to."
         )
     return checkpoint
+
+
+def witnesses(root: Root, size: int) -> frozenset[bytes]:
+    """The verifiers of `root` whose cosignatures count for a head of `size` entries."""
+    return frozenset(role.key for role in root.verifiers if role.is_valid_at(max(0, size - 1)))
 
 
 def cosigners_of(note: SignedNote, root: Root) -> tuple[bytes, ...]:

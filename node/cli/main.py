@@ -34,7 +34,7 @@ COMMANDS = {
     "ratings": "node.cli.ratings",
     "proof": "node.cli.proof",
     "invite": "node.cli.keys",
-    "root": "node.cli.keys",
+    "root": "node.cli.root",
     "keys": "node.cli.keys",
     "status": "node.cli.control",
     "stop": "node.cli.control",

@@ -1,10 +1,15 @@
-"""`gonode run init`: the keys, the signed manifest and the ticket of a new run; `run show`: what a manifest is made of."""
+"""`gonode run init`, `show`, `amend` and `ticket`: a new run, what a manifest says, its next version, a new address."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from node.cli.choices import choice_options, parse_choices
+
+if TYPE_CHECKING:
+    from node.founding.ceremony import Agree
+    from node.founding.proposal import Proposal
 
 
 @click.group()
@@ -24,21 +29,40 @@ def run() -> None:
     show_default=True,
     help="Where others reach the coordinator; the ticket names it. Port 0: a free one, now and for good.",
 )
+@click.option(
+    "--expires", type=click.IntRange(1, 2**63 - 1), metavar="INDEX", help="The verifiers' roles end at this log entry."
+)
+@click.option(
+    "--root-key",
+    "root_keys",
+    multiple=True,
+    metavar="KEY",
+    help="A root key that lies elsewhere (gonode root init); repeatable. Default: one is made in DIRECTORY.",
+)
+@click.option("--threshold", type=click.IntRange(1), help="How many root keys have to sign; default: more than half.")
 @choice_options
 def init(
     directory: Path,
     source: Path | None,
     verifiers: tuple[str, ...],
     address: str,
+    expires: int | None,
+    root_keys: tuple[str, ...],
+    threshold: int | None,
     presets: tuple[str, ...],
     settings: tuple[str, ...],
 ) -> None:
     """Make keys, root and manifest in DIRECTORY and print the run's ticket."""
     from node.founding.founding import describe, found_run
+    from protocol.types import UNSET
 
     keys = [parse_key_request(text) for text in verifiers]
-    run = found_run(directory, source, keys, address, parse_choices(presets, settings))
+    owners = [parse_key_request(text, "root") for text in root_keys]
+    choices = parse_choices(presets, settings)
+    run = found_run(directory, source, keys, address, choices, owners, threshold, expires or UNSET)
     click.echo(describe(run), err=True)
+    if owners:
+        tell_missing(directory)
     click.echo(run.ticket.encode())
 
 
@@ -54,8 +78,87 @@ def show(source: Path | None, presets: tuple[str, ...], settings: tuple[str, ...
     click.echo(encode_toml(table), nl=False)
 
 
-def parse_key_request(text: str) -> bytes:
-    """The key in a verifier's request: 64 hexadecimal digits."""
+@run.command()
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--from", "source", type=click.Path(path_type=Path, dir_okay=False), help="A TOML file with what changes."
+)
+@click.option("--key", type=click.Path(path_type=Path, dir_okay=False), help="The root key to sign with.")
+@click.option("--yes", is_flag=True, help="Sign without asking.")
+@choice_options
+def amend(
+    directory: Path,
+    source: Path | None,
+    key: Path | None,
+    yes: bool,
+    presets: tuple[str, ...],
+    settings: tuple[str, ...],
+) -> None:
+    """Make the next version of the manifest, which the coordinator in DIRECTORY logs once the root's keys have signed."""
+    from node.disk.home import Home
+    from node.founding.amending import amend
+    from node.founding.ceremony import signing_key
+
+    home = Home(directory)
+    secret = signing_key(home, key)
+    amend(home, source, parse_choices(presets, settings), secret, agreement(secret is not None and not yes))
+    tell_missing(directory)
+
+
+@run.command()
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--address", help="Where others reach the coordinator from now on; default: as in the ticket that is there."
+)
+def ticket(directory: Path, address: str | None) -> None:
+    """Print the run's ticket, with another address if one is given; it is the same run, and older tickets name it too."""
+    from node.disk.home import Home
+    from node.disk.keyring import create_key, load_public
+    from node.founding.listening import settle_port
+    from protocol.ticket import Ticket
+
+    home = Home(directory)
+    found = home.load_ticket()
+    if address is not None:
+        host = home.key("host")
+        key = load_public(host) if host.exists() else create_key(host).public
+        found = Ticket(found.run, found.root_digest, (settle_port(address, key),))
+        home.store_ticket(found)
+    click.echo(found.encode())
+
+
+def agreement(asks: bool) -> "Agree":
+    """Prints a proposal in words; then asks whether to sign it, if `asks` and somebody is there to be asked."""
+
+    def agree(proposal: "Proposal") -> bool:
+        from node.disk.passphrase import is_terminal
+        from node.founding.proposal_text import describe_proposal
+
+        click.echo("\n".join(describe_proposal(proposal)))
+        return not (asks and is_terminal()) or click.confirm("Sign this?", default=False, err=True)
+
+    return agree
+
+
+def tell_missing(directory: Path) -> None:
+    """Says on standard error which files have to travel to which holders of root keys."""
+    from node.disk.home import Home
+    from node.founding.ceremony import proposals, travelling
+
+    home = Home(directory)
+    for proposal in proposals(home):
+        if proposal.missing:
+            sentence = (
+                f"Not signed yet: {proposal.missing}. Have the holders sign {travelling(home, proposal)} (gonode root sign "
+                f"FILE --key KEYFILE), then: gonode root collect {directory} FILE."
+            )
+        else:
+            sentence = f"{proposal.name} is complete. Restart the coordinator to log it."
+        click.echo(sentence, err=True)
+
+
+def parse_key_request(text: str, whose: str = "verifier") -> bytes:
+    """The key in a request: 64 hexadecimal digits."""
     from node.founding.founding import FoundingError
 
     try:
@@ -63,5 +166,5 @@ def parse_key_request(text: str) -> bytes:
     except ValueError:
         key = b""
     if len(key) != 32:
-        raise FoundingError(f"{text[:80]!r} is not a verifier's key (64 hexadecimal digits).")
+        raise FoundingError(f"{text[:80]!r} is not a {whose}'s key (64 hexadecimal digits).")
     return key

@@ -22,7 +22,7 @@ from protocol.merkle import leaf_hash
 from protocol.root import VERIFIER
 from protocol.seeds import log_origin
 from verification.state import LogState
-from verification.witness import witness_name
+from verification.witness import witness_name, witnesses
 
 SHARES_WITHIN_S = 3.0
 SHARES_KEY = "unlogged-shares"
@@ -142,7 +142,8 @@ class LogWriter:
             raise BadProof("The share is not made under the witness's epoch in that tree.")
         opened.note = note
         opened.shares[witness] = share.encode()
-        cosignatures, enough = len(note.signatures) - 1, self._state.root.witness_threshold
+        names = {witness_name(key) for key in witnesses(self._state.root, size)}
+        cosignatures, enough = sum(line.name in names for line in note.signatures), self._state.root.witness_threshold
         if cosignatures >= enough:
             self.publisher.publish(note)
         self._keep(opened)

@@ -27,7 +27,8 @@ from node.following.puller import replay_log
 from node.following.service import LogService
 from node.founding.founding import load_founding
 from node.founding.listening import ListenError
-from node.founding.root_signing import next_root
+from node.founding.root_signing import waiting_manifests, waiting_roots
+from node.founding.succession import present_key
 from node.launch import OpenTransport, keep_services, lan_service, open_blobs, open_sharing
 from node.member import Member
 from node.peering.backoff import Backoff
@@ -40,12 +41,11 @@ from node.peering.reach import Verify
 from node.peering.table import PeerTable
 from node.peering.transport import MAX_CONNECTIONS, Transport, Unreachable
 from protocol import checkpoint
-from protocol.checkpoint import SignedNote
-from protocol.ed25519 import SecretKey
+from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.envelope import Envelope
 from protocol.errors import ProtocolError
 from protocol.layout import CHECKPOINT
-from protocol.root import Root
+from protocol.root import COORDINATOR, Root
 from protocol.seeds import log_origin
 from protocol.ticket import Ticket
 from verification.state import LogState
@@ -114,15 +114,17 @@ async def open_coordinator(
 
         open_transport = partial(open_libp2p, run=ticket.run, announced=announced)
     founding = load_founding(home)
-    host, secret = load_key(home.key("host")), load_key(home.key("coordinator"))
+    host = load_key(home.key("host"))
     with locked(home.directory), Store(home.database) as store:
         state = LogState(ticket.run)
         replay_log(state, store)
-        require_newest(home, state, secret)
+        require_newest(home, state, founding[0])
         for envelope in founding[state.size :]:
             _enter(envelope, state, store)
-        for envelope in waiting_roots(home, state):
-            _enter(envelope, state, store)
+        for waiting in (waiting_roots, waiting_manifests):
+            for envelope in waiting(home, state, partial(events, "unsigned")):
+                _enter(envelope, state, store)
+        secret = present_key(home, state.root, state.size)
         growth = Growth(state, store)
         if grow is not None:
             growth.ask(grow)
@@ -185,16 +187,21 @@ def _enter(envelope: Envelope, state: LogState, store: Store) -> None:
     state.apply(data)
 
 
-def require_newest(home: Home, state: LogState, secret: SecretKey) -> None:
-    """Raises StoreError when the published head, which this coordinator signed, is not one of the log in the store.
+def require_newest(home: Home, state: LogState, founded: Envelope) -> None:
+    """Raises StoreError when the published head, which a coordinator of the run signed, is not one of the log in the store.
 
-    So an older copy of the store, brought back, is told before the next head would fork the log for good.
+    So an older copy of the store, brought back, is told before the next head would fork the log for good. `founded` is root
+    version 1, for a store that is empty.
     """
     try:
         note = SignedNote.parse((home.public / CHECKPOINT).read_bytes())
-        shown = checkpoint.verify(note, secret.public, log_origin(state.run))
+        shown = Checkpoint.parse(note.text)
     except (FileNotFoundError, ProtocolError):
-        return  # none is published yet, or it is damaged, or by another coordinator
+        return  # none is published yet, or it is damaged
+    roots = [root for _, root in state.roles.roots] or [Root.parse(founded.payload)]
+    signers = {role.key for root in roots for role in root.roles if role.role == COORDINATOR}
+    if not any(_is_signed(note, key, log_origin(state.run)) for key in signers):
+        return  # by a coordinator that this log does not know
     if shown.size > state.size or state.tree.root(shown.size) != shown.root_hash:
         raise StoreError(
             f"The log in node.db has {state.size} entries and is not the one whose head of size {shown.size} is published: "
@@ -202,11 +209,12 @@ def require_newest(home: Home, state: LogState, secret: SecretKey) -> None:
         )
 
 
-def waiting_roots(home: Home, state: LogState) -> list[Envelope]:
-    """The root version that `gonode root sign` made, unless it is logged already; the log is founded."""
-    envelope = next_root(home)
-    is_new = envelope is not None and Root.open(envelope).version > state.root.version
-    return [envelope] if envelope is not None and is_new else []
+def _is_signed(note: SignedNote, key: bytes, origin: str) -> bool:
+    try:
+        checkpoint.verify(note, key, origin)
+    except ProtocolError:
+        return False
+    return True
 
 
 def _listen(ticket: Ticket) -> str:

@@ -6,6 +6,7 @@ DIR/node.db                                log, queues, counters, peers (node.di
 DIR/public/                                what everybody may read (protocol.layout)
 DIR/training/                              the coordinator's train states and jobs
 DIR/proofs/                                fraud proofs that this node made
+DIR/root manifest *.next to-sign/          what root keys signed and are asked to sign (node.founding.ceremony)
 DIR/ticket control.sock lock               the run's ticket, the running node's socket, the lock
 ```
 """

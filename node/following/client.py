@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from node.following.service import LOG_PROTOCOL
+from node.following.service import LOG_PROTOCOL, MAX_ROOTS
 from node.peering.call import call
 from node.peering.transport import MAX_FRAME, Transport
 from protocol import codec
@@ -55,6 +55,13 @@ class LogClient:
             case {"proof": list(items), "root": bytes(root), **rest} if not rest:
                 return root, _all_bytes(items)
         raise ParseError("The answer is not a root and its proof.")
+
+    async def roots(self, peer: bytes, version: int) -> list[bytes]:
+        """Envelopes of root versions after `version`, oldest first, as far as the peer gives them."""
+        match await self._call(peer, {"op": "roots", "version": version}, HEAD_S):
+            case {"roots": list(roots), **rest} if not rest and len(roots) <= MAX_ROOTS:
+                return _all_bytes(roots)
+        raise ParseError("The answer is not a list of root versions.")
 
     async def _call(self, peer: bytes, request: codec.Value, timeout_s: float) -> codec.Value:
         answer = await call(self._transport, peer, LOG_PROTOCOL, codec.encode(request), timeout_s=timeout_s)

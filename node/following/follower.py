@@ -7,6 +7,7 @@ taken from any peer, the coordinator last (by verifiers first). Nothing depends 
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -22,7 +23,7 @@ from node.following.service import Replica
 from node.peering.call import CallRefused
 from node.peering.gossip import is_note
 from node.peering.transport import Transport, TransportError, short
-from protocol.errors import ProtocolError
+from protocol.errors import ProtocolError, WrongSigner
 
 log = logging.getLogger("gonode.net")
 
@@ -129,6 +130,15 @@ class LogFollower:
         """The size of the largest head whose entries are here and that enough witnesses cosigned; 0 without one."""
         return self._heads.cosigned_size
 
+    @property
+    def overdue_root(self) -> int | None:
+        """A root version that this node knows by its signatures and that the log should hold by now; None: there is none."""
+        return self._heads.roots.overdue
+
+    def learn_root(self, root: bytes) -> None:
+        """Takes the envelope of a root version that no peer gave, if it follows the newest one; the log has begun."""
+        self._heads.roots.learn([root])
+
     async def run(self) -> None:
         """Follows until cancelled; raises LogForked or LogRefused when the log is not to be believed any more."""
         async with trio.open_nursery() as nursery:
@@ -225,14 +235,34 @@ class LogFollower:
             shown = await self._client.heads(peer)
             if self._replica.size < 2:
                 await self._begin(peer, shown.size)
-            notes = dict.fromkeys(note for note in (shown.note, shown.cosigned) if note)
-            heads = [self._heads.verified(note) for note in notes if self._heads.is_news(note)]
+            heads = await self._verified(peer, shown)
         except (CallRefused, ProtocolError, TransportError) as error:
             log.debug("no head from %s: %s", short(peer), error)
             return None
         for head in heads:
             self._hear(Target(head, peer))
         return shown
+
+    async def _verified(self, peer: bytes, shown: ShownHeads) -> list[Head]:
+        """The heads that a peer showed and that are news; when a stranger signed one, a newer root may name him."""
+        notes = [note for note in dict.fromkeys((shown.note, shown.cosigned)) if note and self._heads.is_news(note)]
+        heads = self._those_verified(notes)
+        if len(heads) < len(notes):
+            known = self._heads.roots
+            while known.learn(await self._client.roots(peer, known.newest.version)):
+                pass
+            heads = self._those_verified(notes)
+        if notes and not heads:
+            raise WrongSigner("No coordinator of the run signed these heads.")
+        return heads
+
+    def _those_verified(self, notes: Sequence[bytes]) -> list[Head]:
+        """The heads that a coordinator signed; raises a ProtocolError for a note that is wrong otherwise."""
+        found = []
+        for note in notes:
+            with suppress(WrongSigner):
+                found.append(self._heads.verified(note))
+        return found
 
     async def _begin(self, peer: bytes, size: int) -> None:
         async with self._pulling:

@@ -2,10 +2,11 @@
 
 Spec: docs/spec/swarm.md ("Following", "Fork proof"). Every head that the coordinator signed is kept, with those lines only
 that hold, so that nobody can make a note worse by adding to it. Two heads that contradict each other are written down as a
-`ForkProof`, and following ends.
+`ForkProof`, and following ends; but a head by a key that the newest root has replaced or revoked is no longer evidence, for
+whoever stole that key could sign it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -13,13 +14,13 @@ from typing import Final
 from node.disk.files import write_file
 from node.disk.store import Head, Store
 from node.following.fork import ForkProof
+from node.following.roots import KnownRoots
 from node.following.service import Replica
 from protocol import checkpoint
 from protocol.checkpoint import COSIGNATURE_V1, ED25519, Checkpoint, NoteSignature, SignedNote
 from protocol.errors import BadSignature, ParseError, ProtocolError, WrongSigner
-from protocol.root import COORDINATOR
 from protocol.seeds import log_origin
-from verification.witness import WITNESS_PREFIX, verify_head, witness_name
+from verification.witness import WITNESS_PREFIX, verify_head, witness_name, witnesses
 
 _MOST_HEADS: Final = 1000
 
@@ -42,6 +43,7 @@ class Heads:
         self._replica = replica
         self._store = store
         self._directory = directory
+        self.roots = KnownRoots(replica, store)
         self.newest: Head | None = None
         newest = store.newest_head(replica.size)
         if newest is not None and replica.tree.root(newest.size) == newest.root:
@@ -49,11 +51,14 @@ class Heads:
         self.cosigned: Head | None = self._stored_cosigned()
 
     def verified(self, note: bytes) -> Head:
-        """The head in a note that a coordinator of the run signed; raises a ProtocolError. The log has begun."""
+        """The head in a note that a present coordinator of the run signed; raises a ProtocolError. The log has begun."""
         signed = SignedNote.parse(note)
         claimed = Checkpoint.parse(signed.text)
         origin = log_origin(self._replica.run)
-        for key in self._coordinators(claimed.size):
+        tree, size = self._replica.tree, claimed.size
+        if size > tree.size or tree.root(size) != claimed.root_hash:  # else the key proves nothing that is not here
+            size = max(size, tree.size)
+        for key in self.roots.coordinators(size):
             try:
                 head = checkpoint.verify(signed, key, origin)
             except WrongSigner:
@@ -78,7 +83,7 @@ class Heads:
     def keep(self, head: Head) -> None:
         """Keeps a verified head whose entries may be missing; raises LogForked beside another one of its size."""
         for known in self._store.heads(head.size, 2):
-            if known.size == head.size and known.root != head.root:
+            if known.size == head.size and known.root != head.root and self._is_evidence(known):
                 self.stop_forked(ForkProof(known.note, head.note, head.root, ()))
         self._store.put_head(Head(head.size, head.root, self._only_held(head, ())))
 
@@ -90,9 +95,9 @@ class Heads:
         if not self._is_ours(head):
             return False
         try:
-            held = Head(head.size, head.root, self._only_held(head, self._witnesses()))
+            held = Head(head.size, head.root, self._only_held(head, witnesses(self._replica.root, head.size)))
         except WrongSigner:
-            return False  # by a coordinator that was revoked below it
+            return False  # by a coordinator that the root has replaced below it
         self._store.put_head(held)
         if self.newest is None or (held.size, len(held.note)) > (self.newest.size, len(self.newest.note)):
             self.newest = held
@@ -132,32 +137,34 @@ class Heads:
         tree = self._replica.tree
         if tree.root(head.size) == head.root:
             return True
+        if not self._is_evidence(head):
+            return False
         for known in self._store.heads(head.size):
             if known.size <= tree.size and tree.root(known.size) == known.root:
                 path = tree.consistency_proof(head.size, known.size)
                 self.stop_forked(ForkProof(head.note, known.note, tree.root(head.size), path))
         return False
 
-    def _coordinators(self, size: int) -> list[bytes]:
-        last = max(size - 1, 0)
-        roles = self._replica.root.roles
-        return [role.key for role in roles if role.role == COORDINATOR and role.is_valid_at(last)]
+    def _is_evidence(self, head: Head) -> bool:
+        """Whether a kept head's signer is still a coordinator."""
+        try:
+            self.verified(head.note)
+        except ProtocolError:
+            return False
+        return True
 
-    def _witnesses(self) -> list[bytes]:
-        return [role.key for role in self._replica.root.verifiers]
-
-    def _only_held(self, head: Head, witnesses: Sequence[bytes]) -> bytes:
-        """A head's note with its coordinator's line, and those lines of `witnesses` that hold; WrongSigner without one."""
+    def _only_held(self, head: Head, cosigners: Iterable[bytes]) -> bytes:
+        """A head's note with its coordinator's line, and those lines of `cosigners` that hold; WrongSigner without one."""
         signed = SignedNote.parse(head.note)
         origin = log_origin(self._replica.run)
         held: list[NoteSignature] = []
-        for key in self._coordinators(head.size):
+        for key in self.roots.coordinators(head.size):
             with suppress(BadSignature, WrongSigner):
                 checkpoint.verify(signed, key, origin)
                 held.append(signed.find(origin, key, ED25519))
         if not held:
             raise WrongSigner("The checkpoint is not signed by the run's coordinator.")
-        for key in witnesses:
+        for key in sorted(cosigners):
             with suppress(BadSignature, WrongSigner):
                 checkpoint.verify_cosignature(signed, key, witness_name(key))
                 held.append(signed.find(witness_name(key), key, COSIGNATURE_V1))

@@ -1,8 +1,9 @@
 """Serves the log to peers from this node's own copy: `/gonode/log/1`.
 
 Spec: docs/spec/wire.md ("Log"). Calls answer with the newest head and the newest one that enough witnesses cosigned; with
-entries from an index on and the proof that the tree up to them is a prefix of a head's; the root that a smaller tree had.
-All are bounded, and calls for entries in number: in all, and for each peer, so that no few peers keep the others out.
+entries from an index on and the proof that the tree up to them is a prefix of a head's; the root that a smaller tree had;
+the root versions that follow one. All are bounded, and calls for entries in number: in all, and for each peer, so that no
+few peers keep the others out.
 """
 
 from collections.abc import Sequence
@@ -11,13 +12,13 @@ from typing import Final, Protocol
 from node.disk.store import Store
 from node.peering.call import CallRefused, Malformed, serve_calls
 from node.peering.pace import SharedPace
-from node.peering.transport import Transport
+from node.peering.transport import MAX_FRAME, Transport
 from protocol import codec
 from protocol.checkpoint import SignedNote
 from protocol.entries import Entry
 from protocol.merkle import Tree
 from protocol.root import Root
-from verification.witness import WITNESS_PREFIX
+from verification.witness import WITNESS_PREFIX, witness_name, witnesses
 
 LOG_PROTOCOL: Final = "/gonode/log/1"
 MAX_ENTRIES: Final = 4096
@@ -32,6 +33,12 @@ PEER_ENTRIES_PER_S: Final = 4.0
 """The same of one peer: a verifier needs one for each head."""
 
 PEER_ENTRIES_BURST: Final = 16.0
+
+MAX_ROOTS: Final = 8
+"""Root versions in one answer."""
+
+AHEAD_KEY: Final = "roots-ahead"
+"""Where a node keeps root versions that it learned before its log had them (`node.following.roots`)."""
 
 _LOOK_AT: Final = 64
 
@@ -54,6 +61,10 @@ class Replica(Protocol):
     @property
     def root(self) -> Root:
         """The root record in force (once entry 0 is applied)."""
+
+    @property
+    def root_indices(self) -> Sequence[int]:
+        """The log indices of the root versions, version 1 first."""
 
     def apply(self, entry: bytes) -> Entry:
         """Applies the next entry; raises LogFault or ProtocolError without change."""
@@ -81,7 +92,9 @@ class LogService:
                 return codec.encode(self._entries(start, limit, size))
             case {"op": "prefix", "old": int(old), "new": int(new), **rest} if not rest and not _has_flag(old, new):
                 return codec.encode(self._prefix(old, new))
-        raise Malformed("This is not a request for a log's head, entries or prefix.")
+            case {"op": "roots", "version": int(version), **rest} if not rest and not _has_flag(version):
+                return codec.encode({"roots": self._roots(version)})
+        raise Malformed("This is not a request for a log's head, entries, prefix or roots.")
 
     def _head(self) -> dict[str, codec.Value]:
         head = self._store.newest_head(self._replica.size)
@@ -91,10 +104,23 @@ class LogService:
 
     def _cosigned(self) -> bytes:
         """The note of the newest head that enough witnesses cosigned; empty without one."""
+        root = self._replica.root
         for head in self._store.heads_with(WITNESS_PREFIX.encode(), _LOOK_AT, self._replica.size):
-            if len(SignedNote.parse(head.note).signatures) > self._replica.root.witness_threshold:
+            names = {witness_name(key) for key in witnesses(root, head.size)}
+            if sum(line.name in names for line in SignedNote.parse(head.note).signatures) >= root.witness_threshold:
                 return head.note
         return b""
+
+    def _roots(self, version: int) -> list[bytes]:
+        """Envelopes of root versions after `version`: the logged ones, and those that this node learned ahead of its log."""
+        indices = self._replica.root_indices
+        wanted = indices[max(version, 0) : max(version, 0) + MAX_ROOTS]
+        found = [entry for index in wanted if (entry := self._store.entry(index)) is not None]
+        roots: list[bytes] = []
+        for data in dict.fromkeys([*found, *stored_ahead(self._store)]):
+            if len(roots) < MAX_ROOTS and sum(map(len, roots)) + len(data) <= MAX_ENTRY_BYTES_TOGETHER:
+                roots.append(data)
+        return roots
 
     def _entries(self, start: int, limit: int, size: int) -> dict[str, codec.Value]:
         limit = min(max(limit, 0), MAX_ENTRIES, size - start)
@@ -110,6 +136,12 @@ class LogService:
     def _require(self, start: int, size: int) -> None:
         if not 0 <= start <= size <= self._replica.size:
             raise CallRefused(f"The log here has {self._replica.size} entries, not {start} to {size}.")
+
+
+def stored_ahead(store: Store) -> list[bytes]:
+    """The envelopes of root versions that were ahead of the log when this node learned them, oldest first."""
+    found = codec.decode(store.get(AHEAD_KEY) or codec.encode([]), MAX_FRAME)
+    return [data for data in found if isinstance(data, bytes)] if isinstance(found, list) else []
 
 
 def _has_flag(*numbers: int) -> bool:

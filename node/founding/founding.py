@@ -11,24 +11,24 @@ from pathlib import Path
 from node.disk.files import write_file
 from node.disk.home import Home
 from node.disk.keyring import KeyringError, load_or_create_key
+from node.founding.ceremony import keep, travelling
+from node.founding.errors import FoundingError
 from node.founding.layers import NO_CHOICES, Choices
 from node.founding.listening import check_address, settle_port
+from node.founding.logged import load_envelope
 from node.founding.manifest_file import load_manifest
+from node.founding.proposal import Proposal
+from node.founding.root_changes import check_threshold
 from protocol.ed25519 import check_key
 from protocol.envelope import Envelope
-from protocol.errors import ProtocolError
 from protocol.manifest import GatePolicy, Manifest
 from protocol.root import COORDINATOR, VERIFIER, Role, Root
 from protocol.seeds import run_id
 from protocol.ticket import Ticket
-from protocol.types import ZERO
+from protocol.types import UNSET, ZERO
 
 MOST_SIMULATED = 10_000
 """The longest gate, in games, whose power is simulated while somebody waits."""
-
-
-class FoundingError(ValueError):
-    """One sentence about why a run cannot be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,36 +43,57 @@ class FoundedRun:
 
 
 def found_run(
-    directory: Path, source: Path | None, verifiers: Sequence[bytes], address: str, choices: Choices = NO_CHOICES
+    directory: Path,
+    source: Path | None,
+    verifiers: Sequence[bytes],
+    address: str,
+    choices: Choices = NO_CHOICES,
+    root_keys: Sequence[bytes] = (),
+    threshold: int | None = None,
+    expires: int = UNSET,
 ) -> FoundedRun:
-    """Makes the run of a file and choices in `directory`, whose root names these verifiers; a run that is there already is
-    never replaced."""
+    """Makes the run of a file and choices in `directory`, whose root names these verifiers, up to the log index `expires`.
+
+    Without `root_keys` one is made in the directory and signs; else their holders do (`ceremony`), `threshold` of them, by
+    default more than half. A run that is there already is never replaced. Raises FoundingError or another refusal.
+    """
     home = Home(directory)
     if home.ticket.exists():
         raise FoundingError(f"{directory}: a run is there already.")
     manifest = load_manifest(source, choices)
-    _check_gate(manifest.gate)
+    check_gate(manifest.gate)
     check_address(address)
-    for key in verifiers:
+    for key in (*verifiers, *root_keys):
         check_key(key)
     if len(set(verifiers)) != len(verifiers):
         raise FoundingError("A verifier's key is given twice.")
+    if threshold is not None and not root_keys:
+        raise FoundingError("A threshold needs the root's keys: --root-key KEY for each.")
+    needed = threshold or len(root_keys) // 2 + 1
+    if root_keys:
+        check_threshold(root_keys, needed)
     try:
-        root_key, coordinator, host = (load_or_create_key(home.key(name)) for name in ("root", "coordinator", "host"))
+        signers = () if root_keys else (load_or_create_key(home.key("root")),)
+        coordinator, host = (load_or_create_key(home.key(name)) for name in ("coordinator", "host"))
     except KeyringError as error:
         raise FoundingError(str(error)) from None
     roles = [Role(COORDINATOR, coordinator.public, "coordinator")]
-    roles += [Role(VERIFIER, key, f"verifier-{key.hex()[:8]}") for key in verifiers]
-    root = Root(ZERO, 1, 1, (root_key.public,), tuple(roles), len(verifiers) // 2 + 1 if verifiers else 1)
+    roles += [Role(VERIFIER, key, f"verifier-{key.hex()[:8]}", expires) for key in verifiers]
+    keys = tuple(root_keys) or tuple(key.public for key in signers)
+    root = Root(ZERO, 1, needed, keys, tuple(roles), len(verifiers) // 2 + 1 if verifiers else 1)
     run = run_id(root.encode(), manifest.encode())
-    envelopes = (root.seal(root_key), manifest.seal(root_key))
-    store_founding(home, envelopes)
+    envelopes = (root.seal(*signers), manifest.seal(*signers))
+    if root_keys:
+        keep(home, Proposal((), (), envelopes))
+    else:
+        store_founding(home, envelopes)
     ticket = Ticket(run, root.digest(), (settle_port(address, host.public),))
     home.store_ticket(ticket)
     return FoundedRun(run, root, manifest, envelopes, ticket)
 
 
-def _check_gate(gate: GatePolicy) -> None:
+def check_gate(gate: GatePolicy) -> None:
+    """Raises FoundingError for a gate that nothing can pass."""
     from verification.power import can_pass
 
     if not can_pass(gate):
@@ -89,31 +110,35 @@ def store_founding(home: Home, envelopes: tuple[Envelope, Envelope]) -> None:
 
 
 def load_founding(home: Home) -> tuple[Envelope, Envelope]:
-    """Root and manifest as founded; raises FoundingError."""
-    return load_envelope(home.directory / "root"), load_envelope(home.directory / "manifest")
-
-
-def load_envelope(path: Path) -> Envelope:
-    """The envelope in a file of the run's directory; raises FoundingError."""
-    try:
-        return Envelope.parse(path.read_bytes())
-    except OSError as error:
-        raise FoundingError(f"{path}: no run is here ({error.strerror}); make one: gonode run init") from None
-    except ProtocolError as error:
-        raise FoundingError(f"{path}: this file is damaged: {error}") from None
+    """Root and manifest as founded, signed by enough of the root's keys; raises FoundingError."""
+    envelopes = load_envelope(home.directory / "root"), load_envelope(home.directory / "manifest")
+    proposal = Proposal((), (), envelopes)
+    if not proposal.is_complete:
+        raise FoundingError(
+            f"{home.directory}: the run is not signed yet: {proposal.missing} have to sign "
+            f"{travelling(home, proposal)} (gonode root sign), and what they signed is brought back (gonode root collect)."
+        )
+    return envelopes
 
 
 def describe(run: FoundedRun) -> str:
     """What a founder should know: the run's id, its keys, and the power of its gate."""
     from verification.power import describe_power
 
-    gate = run.manifest.gate
+    gate, root = run.manifest.gate, run.root
     power = f"The power of a gate of more than {MOST_SIMULATED} games is not simulated here."
+    keeping = "The root's key can replace every other key: move DIR/keys/root to offline storage and keep a copy."
+    if not run.envelopes[0].signatures:
+        keeping = (
+            f"Root keys: {len(root.keys)}, of whom {root.threshold} have to sign before the coordinator starts, and every "
+            f"later change. When fewer than {root.threshold} are left, the run goes on but can never be changed again; "
+            f"whoever steals {root.threshold} has the run."
+        )
     return "\n".join(
         (
             f"Run {run.manifest.name}, id {run.run.hex()}.",
-            f"Verifiers: {len(run.root.verifiers)}, of whom {run.root.witness_threshold} must cosign.",
-            "The root's key can replace every other key: move DIR/keys/root to offline storage and keep a copy.",
+            f"Verifiers: {len(root.verifiers)}, of whom {root.witness_threshold} must cosign.",
+            keeping,
             describe_power(gate) if gate.games <= MOST_SIMULATED else power,
         )
     )

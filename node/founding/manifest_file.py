@@ -9,7 +9,7 @@ engine cannot play.
 
 import math
 import tomllib
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -68,6 +68,17 @@ def parse_manifest(table: Table) -> Manifest:
     check_playable(manifest)
     check_policy(manifest.gate)
     return manifest
+
+
+def table_of_manifest(manifest: Manifest) -> Table:
+    """A whole manifest as people write it, openings by their kind; raises ManifestFileError where they have none."""
+    table = table_of(replace(manifest, openings=()))
+    del table["run"], table["version"]
+    sizes = sorted({board.size for stage in manifest.stages for board in stage.boards})
+    for kind in ("empty", "two-moves"):
+        if manifest.openings == _openings({"kind": kind}, sizes):
+            return table | {"openings": {"kind": kind}}
+    raise ManifestFileError('The manifest\'s openings are neither "empty" nor "two-moves", so no file can say them.')
 
 
 def _openings(table: Any, sizes: list[int]) -> tuple[Opening, ...]:

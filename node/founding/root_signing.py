@@ -1,61 +1,70 @@
-"""The next version of a run's root: signed here by the root's key, logged by the coordinator when it starts.
+"""Approving verifiers by the root's key in the coordinator's directory, and what its coordinator then logs at its start.
 
 Spec: `docs/spec/root.md`. A root version holds by its signatures alone, so the signed file may come from anywhere.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from node.disk.files import write_file
 from node.disk.home import Home
 from node.disk.keyring import load_key
-from node.disk.store import Store
-from node.founding.founding import FoundingError, load_envelope
-from protocol.ed25519 import check_key
+from node.founding.ceremony import propose_root, waiting_manifest, waiting_root
+from node.founding.logged import load_envelope
+from node.founding.proposal import Proposal
+from node.founding.root_changes import with_verifiers
+from protocol.ed25519 import SecretKey
 from protocol.envelope import Envelope
-from protocol.root import VERIFIER, Role, Root
+from protocol.manifest import Manifest
+from protocol.root import Root
+from protocol.words import counted
+from verification.state import LogState
 
-NEXT_ROOT = "root.next"
+Tell = Callable[[str], None]
 
 
 def sign_root(directory: Path, verifiers: Sequence[bytes]) -> Root:
-    """Writes the next root version, with these verifiers besides the old ones; raises FoundingError or KeyringError.
+    """Writes the next root version, with these verifiers besides the old ones, signed by the directory's root key.
 
-    One that waits to be logged is replaced by one of the same version with its verifiers too, since versions rise by one.
+    Raises FoundingError, KeyringError or ProtocolError.
     """
     home = Home(directory)
-    logged = _logged_root(home)
-    waiting = next_root(home)
-    newest = logged if waiting is None else max(logged, Root.open(waiting), key=lambda root: root.version)
-    secret = load_key(home.key("root"))
-    run = home.load_ticket().run
-    if secret.public not in newest.keys or newest.threshold > 1:
-        raise FoundingError("The root's threshold needs other keys than the one in this directory.")
-    roles = list(newest.roles)
-    for key in verifiers:
-        check_key(key)
-        if newest.find(key) is not None:
-            raise FoundingError(f"{key.hex()[:16]} has a role already.")
-        roles.append(Role(VERIFIER, key, f"verifier-{key.hex()[:8]}"))
-    count = sum(role.role == VERIFIER for role in roles)
-    root = Root(run, logged.version + 1, newest.threshold, newest.keys, tuple(roles), count // 2 + 1)
-    write_file(directory / NEXT_ROOT, root.seal(secret).encode())
+    load_envelope(home.directory / "root")  # says it where there is no run
+    root = approve(home, verifiers, None, load_key(home.key("root"))).root
+    assert root is not None
     return root
 
 
-def next_root(home: Home) -> Envelope | None:
-    """The signed root version that waits to be logged."""
-    path = home.directory / NEXT_ROOT
-    return load_envelope(path) if path.exists() else None
+def approve(home: Home, verifiers: Sequence[bytes], expires: int | None, secret: SecretKey | None) -> Proposal:
+    """Keeps the next root version, with these verifiers besides the old ones; signed by `secret` where it is given."""
+    return propose_root(home, lambda root, _: (root, with_verifiers(root.roles, verifiers, expires)), secret)
 
 
-def _logged_root(home: Home) -> Root:
-    """The newest root version in the coordinator's log; version 1 before its first start."""
-    newest: Root | None = None
-    if home.database.exists():
-        with Store(home.database) as store:
-            for entry in store.iterate_log():
-                envelope = Envelope.parse(entry)
-                if envelope.type == Root.payload_type():
-                    newest = Root.open(envelope)
-    return newest or Root.open(load_envelope(home.directory / "root"))
+def waiting_roots(home: Home, state: LogState, tell: Tell = lambda sentence: None) -> list[Envelope]:
+    """The root version that waits to be logged; none while signatures are missing, which `tell` gets in a sentence."""
+    envelope = waiting_root(home)
+    if envelope is None or Root.parse(envelope.payload).version <= state.root.version:
+        return []
+    root = Root.parse(envelope.payload)
+    missing = _missing(envelope, state.root) + _missing(envelope, root)
+    if missing:
+        tell(f"Root version {root.version} is not logged: {counted(missing, 'signature')} of root keys are missing.")
+        return []
+    return [envelope]
+
+
+def waiting_manifests(home: Home, state: LogState, tell: Tell = lambda sentence: None) -> list[Envelope]:
+    """The manifest version that waits to be logged, likewise."""
+    envelope = waiting_manifest(home)
+    if envelope is None or Manifest.parse(envelope.payload).version <= state.manifest.version:
+        return []
+    version = Manifest.parse(envelope.payload).version
+    missing = _missing(envelope, state.root)
+    if missing:
+        tell(f"Manifest version {version} is not logged: {counted(missing, 'signature')} of root keys are missing.")
+        return []
+    return [envelope]
+
+
+def _missing(envelope: Envelope, root: Root) -> int:
+    """How many signatures of a root's keys an envelope lacks."""
+    return max(0, root.threshold - sum(key in root.keys for key in envelope.signers))

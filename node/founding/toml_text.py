@@ -32,14 +32,15 @@ def _is_section(value: Any) -> bool:
 def _pairs(table: Table) -> list[str]:
     lines = []
     for key, value in table.items():
-        line = f"{_key(key)} = {_inline(value)}"
+        line = f"{_key(key)} = {inline(value)}"
         if isinstance(value, list) and len(line) > WIDTH:
-            line = "\n".join((f"{_key(key)} = [", *(f"  {_inline(item)}," for item in value), "]"))
+            line = "\n".join((f"{_key(key)} = [", *(f"  {inline(item)}," for item in value), "]"))
         lines.append(line)
     return lines
 
 
-def _inline(value: Any) -> str:
+def inline(value: Any) -> str:
+    """A value as it stands on one line of TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -47,9 +48,9 @@ def _inline(value: Any) -> str:
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, list):
-        return f"[{', '.join(map(_inline, value))}]"
+        return f"[{', '.join(map(inline, value))}]"
     assert isinstance(value, dict)
-    return "{ " + ", ".join(f"{_key(key)} = {_inline(item)}" for key, item in value.items()) + " }" if value else "{}"
+    return "{ " + ", ".join(f"{_key(key)} = {inline(item)}" for key, item in value.items()) + " }" if value else "{}"
 
 
 def _text(value: str) -> str:

@@ -116,8 +116,20 @@ class EpochKeeper:
             return True
         if self.unapproved_since is None:
             self.unapproved_since = trio.current_time()
-            self._member.events("waiting", f"Waiting for {NOT_APPROVED}.")
+            self._member.events("waiting", f"Waiting for {self._lack()}.")
         return False
+
+    def _lack(self) -> str:
+        """What this verifier's key waits for: the first approval, another one, or a key in its place."""
+        role = self._member.state.root.find(self._secret.public)
+        if role is None:
+            return NOT_APPROVED
+        if role.invalid_from <= self._member.state.size:
+            return f"another key, for the root has revoked this verifier's from entry {role.invalid_from} on: {NEW_KEY}"
+        return (
+            f"this key's approval as a verifier to be renewed, which ended at entry {role.expires}: the root's holder "
+            "signs another end (gonode root sign DIR --verifier KEY --expires INDEX)"
+        )
 
     def _is_to_reveal(self, info: EpochInfo) -> bool:
         """Whether an epoch's secret is not known yet and may still be."""

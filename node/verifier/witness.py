@@ -37,6 +37,7 @@ class Witness:
         self._secret = secret
         self._epochs = epochs
         self._taken: tuple[int, float] = (0, 0.0)
+        self._said_overdue: int | None = None
 
     async def run(self) -> None:
         """Cosigns new heads until cancelled."""
@@ -81,10 +82,23 @@ class Witness:
         newest = self._member.newest_head()
         if newest is None or (last is not None and newest.size <= last.size) or newest.size > self._member.state.size:
             return
+        if self._is_root_left_out():
+            return
         cosigning = self._cosign(newest)
         if cosigning is not None:
             self._member.store.put(LAST_KEY, cosigning.encode())
             await self._send(cosigning)
+
+    def _is_root_left_out(self) -> bool:
+        """Whether the log does not hold a root version that it should hold by now; says so once."""
+        follower = self._member.follower
+        overdue = None if follower is None else follower.overdue_root
+        if overdue is not None and overdue != self._said_overdue:
+            self._member.events(
+                "root-left-out", f"The log leaves out root version {overdue}: its heads are not cosigned."
+            )
+        self._said_overdue = overdue
+        return overdue is not None
 
     def _is_logged(self, last: Cosigning) -> bool:
         return self._member.state.beacons.has_share(self._secret.public, last.size)

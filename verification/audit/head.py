@@ -18,7 +18,7 @@ from protocol.words import counted
 from verification.audit.folder import AuditFault, Folder
 from verification.faults import LogFault
 from verification.state import LogState
-from verification.witness import verify_all_lines, verify_head
+from verification.witness import verify_all_lines, verify_head, witness_name, witnesses
 
 
 @dataclass(slots=True)
@@ -54,7 +54,8 @@ def audit_head(folder: Folder, head: Head, run: bytes | None, known_heads: Seque
             )
     if state.faults:
         raise AuditFault(state.faults[0].reason)
-    cosigned = len(note.signatures) - 1
+    names = {witness_name(key) for key in witnesses(state.root, checkpoint.size)}
+    cosigned = sum(line.name in names for line in note.signatures)
     entries = counted(tree.size, "entry", "entries")
     return f"{entries} of run {state.run.hex()[:16]}, signed by the coordinator, cosigned by {cosigned}."
 

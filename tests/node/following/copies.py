@@ -43,6 +43,7 @@ class Rules:
         self.run = RUN
         self.tree = Tree()
         self.root = Root.parse(ROOT.payload)
+        self.root_indices = [0]
 
     @property
     def size(self) -> int:

@@ -5,12 +5,13 @@ from random import Random
 
 import pytest
 
-from node.coordinator.opening import open_coordinator, waiting_roots
+from node.coordinator.opening import open_coordinator
 from node.disk.home import Home
 from node.disk.keyring import create_key, load_key
 from node.disk.store import Store
+from node.founding.ceremony import waiting_root
 from node.founding.founding import FoundingError, found_run, load_founding
-from node.founding.root_signing import next_root, sign_root
+from node.founding.root_signing import sign_root, waiting_roots
 from node.peering.memory.network import MemoryNetwork
 from protocol.errors import BadKey, ParseError
 from protocol.root import Root
@@ -51,7 +52,7 @@ def test_more_are_added_before_and_after_the_coordinator_logged_it(home: Home) -
     sign_root(home.directory, KEYS[:1])
     second = sign_root(home.directory, KEYS[1:3])
     assert (second.version, len(second.verifiers), second.witness_threshold) == (2, 3, 2)
-    waiting = next_root(home)
+    waiting = waiting_root(home)
     assert waiting is not None
     state = begun(home)
     (home.directory / "root.next").unlink()
@@ -79,7 +80,7 @@ def test_who_has_a_role_gets_no_other(home: Home) -> None:
     sign_root(home.directory, KEYS[:1])
     with pytest.raises(FoundingError, match="has a role already"):
         sign_root(home.directory, KEYS[:1])
-    assert Root.open(next_root(home)).version == 2  # type: ignore[arg-type]
+    assert Root.open(waiting_root(home)).version == 2  # type: ignore[arg-type]
 
 
 def test_another_key_cannot_sign(home: Home) -> None:
@@ -87,7 +88,7 @@ def test_another_key_cannot_sign(home: Home) -> None:
     create_key(home.key("root"), secret(9))
     with pytest.raises(FoundingError, match="other keys"):
         sign_root(home.directory, KEYS[:1])
-    assert next_root(home) is None
+    assert waiting_root(home) is None
 
 
 def test_no_run(tmp_path: Path) -> None:

@@ -1,0 +1,67 @@
+"""The newest root of a run that this node knows by its signatures, which may be ahead of its copy of the log.
+
+Spec: docs/spec/root.md ("Semantics"), docs/spec/swarm.md ("Roots"). Invariants: versions follow each other, each signed by
+the old and the new threshold; what was learned once is not forgotten. It says which coordinator keys count for heads, so
+that a node follows a coordinator whose key was replaced, and no thief of the old one; all else is judged by the log.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from node.disk.store import Store
+from node.following.service import AHEAD_KEY, MAX_ROOTS, Replica, stored_ahead
+from protocol import codec
+from protocol.errors import ProtocolError
+from protocol.root import COORDINATOR, Root
+from verification.faults import LogFault
+from verification.roles import verify_next_root
+
+LOGGED_WITHIN: Final = 100
+"""So many entries after a witness learned of a root version the log has to hold it, or it cosigns nothing more."""
+
+
+class KnownRoots:
+    """The root versions that are not in `replica`'s log yet, kept in `store`."""
+
+    def __init__(self, replica: Replica, store: Store) -> None:
+        self._replica = replica
+        self._store = store
+        self._ahead: list[Root] = []
+        self._since = 0
+        if replica.size >= 2:
+            self.learn(stored_ahead(store))
+
+    @property
+    def newest(self) -> Root:
+        """The newest version known; the log has begun."""
+        logged = self._replica.root
+        return self._ahead[-1] if self._ahead and self._ahead[-1].version > logged.version else logged
+
+    @property
+    def overdue(self) -> int | None:
+        """The version that the log should hold by now and does not; None when there is none."""
+        newest = self.newest
+        late = newest is not self._replica.root and self._replica.size > self._since + LOGGED_WITHIN
+        return newest.version if late else None
+
+    def learn(self, roots: Iterable[bytes]) -> bool:
+        """Takes envelopes of root versions, oldest first, as far as they follow the newest one known; whether one did."""
+        found: list[bytes] = []
+        for data in roots:
+            try:
+                root = verify_next_root(data, self.newest, self._replica.run)
+            except (LogFault, ProtocolError):
+                continue
+            if not found:
+                self._since = self._replica.size
+            self._ahead.append(root)
+            found.append(data)
+        if found:
+            kept = [data for data in stored_ahead(self._store) if data not in found]
+            self._store.put(AHEAD_KEY, codec.encode([*kept, *found][-MAX_ROOTS:]))
+        return bool(found)
+
+    def coordinators(self, size: int) -> list[bytes]:
+        """The coordinator keys that may sign a head of `size` entries."""
+        last = max(size, 1) - 1
+        return [role.key for role in self.newest.roles if role.role == COORDINATOR and role.is_valid_at(last)]

@@ -1,0 +1,137 @@
+"""A proposal in words: what whoever signs it agrees to, and who has signed."""
+
+from typing import Any
+
+from node.founding.manifest_file import table_of
+from node.founding.proposal import Proposal
+from node.founding.toml_text import inline
+from protocol.manifest import Manifest
+from protocol.root import COORDINATOR, Role, Root
+from protocol.types import UNSET
+from protocol.words import counted
+
+_WIDEST = 160
+
+
+def describe_proposal(proposal: Proposal) -> list[str]:
+    """The lines to read before signing."""
+    manifest = proposal.manifest or proposal.manifest_before
+    assert manifest is not None
+    lines = [f"Run {manifest.name}, id {proposal.run.hex()}.", f"Asked: {proposal.name}."]
+    if proposal.is_founding:
+        assert proposal.root is not None
+        lines += ["A new run, with root version 1:", *indented(describe_root(proposal.root))]
+        lines += [f"and manifest version 1, SHA-256 {manifest.digest().hex()}:", *indented(_summary(manifest))]
+    elif proposal.root is not None:
+        assert proposal.before is not None
+        lines += [f"Root version {proposal.root.version} after version {proposal.before.version}:"]
+        lines += indented(root_changes(proposal.before, proposal.root, proposal.log_size))
+    else:
+        assert proposal.manifest_before is not None
+        lines += [f"Manifest version {manifest.version} after version {proposal.manifest_before.version}:"]
+        lines += indented(manifest_changes(proposal.manifest_before, manifest))
+    return [*lines, *describe_signatures(proposal)]
+
+
+def describe_signatures(proposal: Proposal) -> list[str]:
+    """Who has signed, and what is missing."""
+    lines = [f"{'signed' if key in proposal.signers else 'not yet'}  {key.hex()}" for key in proposal.keys]
+    state = (
+        f"Missing: {proposal.missing}." if proposal.missing else "Complete: the coordinator logs it at its next start."
+    )
+    return ["Root keys that may sign:", *indented(lines), state]
+
+
+def describe_root(root: Root) -> list[str]:
+    """A root version: its keys and roles."""
+    return [
+        f"{counted(len(root.keys), 'root key')}, of whom {root.threshold} have to sign each later root and manifest:",
+        *indented([key.hex() for key in root.keys]),
+        *map(describe_role, root.roles),
+        f"{root.witness_threshold} of the verifiers have to cosign.",
+    ]
+
+
+def describe_role(role: Role) -> str:
+    """One role in a line."""
+    ends = [] if role.expires == UNSET else [f"expires at entry {role.expires}"]
+    ends += [] if role.invalid_from == UNSET else [f"revoked from entry {role.invalid_from} on"]
+    return f"{role.role} {role.key.hex()} ({role.name}){''.join(', ' + end for end in ends)}"
+
+
+def root_changes(before: Root, after: Root, log_size: int) -> list[str]:
+    """What one root version says that the one before it did not, and what that brings about."""
+    lines = [f"new root key {key.hex()}" for key in after.keys if key not in before.keys]
+    lines += [f"root key {key.hex()} can sign nothing any more" for key in before.keys if key not in after.keys]
+    if (before.threshold, len(before.keys)) != (after.threshold, len(after.keys)):
+        lines.append(
+            f"{after.threshold} of {len(after.keys)} root keys have to sign (were {before.threshold} of {len(before.keys)})"
+        )
+    for role in after.roles:
+        known = before.find(role.key)
+        if known is None:
+            lines.append(f"new {describe_role(role)}")
+        elif known != role:
+            lines.append(f"changed: {describe_role(role)}{_void(known, role, log_size)}")
+    lines += [f"gone: {describe_role(role)}" for role in before.roles if after.find(role.key) is None]
+    if before.witness_threshold != after.witness_threshold:
+        lines.append(f"{after.witness_threshold} of the verifiers have to cosign (were {before.witness_threshold})")
+    if not any(role.role == COORDINATOR and role.is_valid_at(log_size) for role in after.roles):
+        lines.append("NO COORDINATOR IS LEFT: the run stands still until another root version names one")
+    if before.verifiers and not any(role.invalid_from == UNSET for role in after.verifiers):
+        lines.append("NO VERIFIER IS LEFT: nothing is witnessed until another root version names one")
+    return lines or ["nothing changes but the version"]
+
+
+def manifest_changes(before: Manifest, after: Manifest) -> list[str]:
+    """What one manifest version says that the one before it did not, key by key as in a run's file."""
+    old, new = _flat(before), _flat(after)
+    lines = [f"{key}: {_short(old.get(key))} -> {_short(new.get(key))}" for key in new if old.get(key) != new.get(key)]
+    if before.openings != after.openings:
+        lines.append(f"openings: {len(before.openings)} -> {len(after.openings)}")
+    return lines or ["nothing changes but the version"]
+
+
+def indented(lines: list[str]) -> list[str]:
+    """The lines two blanks to the right."""
+    return [f"  {line}" for line in lines]
+
+
+def _void(before: Role, after: Role, log_size: int) -> str:
+    if after.invalid_from == before.invalid_from or after.invalid_from > log_size:
+        return ""
+    if after.role == COORDINATOR:
+        return "; what it logged stays, since a log only grows: look at its entries from there on"
+    return "; what it judged from there on is judged anew by others, its later cosignatures do not count"
+
+
+def _summary(manifest: Manifest) -> list[str]:
+    boards = sorted({board.size for stage in manifest.stages for board in stage.boards})
+    return [
+        f"boards {', '.join(f'{size}x{size}' for size in boards)}, network {manifest.network.shape}",
+        f"{manifest.selfplay.visits_full} visits, gate {manifest.gate.kind} of {counted(manifest.gate.games, 'game')}",
+        f"registration by {manifest.admission.registration}, hold-back {manifest.admission.hold_back_batches} batches",
+        "all of it: gonode root show FILE --manifest",
+    ]
+
+
+def _flat(manifest: Manifest) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+
+    def add(table: dict[str, Any], prefix: str) -> None:
+        for key, value in table.items():
+            if isinstance(value, dict):
+                add(value, f"{prefix}{key}.")
+            else:
+                found[prefix + key] = value
+
+    table = table_of(manifest)
+    for key in ("run", "version", "openings"):
+        table.pop(key)
+    add(table, "")
+    return found
+
+
+def _short(value: Any) -> str:
+    text = "nothing" if value is None else inline(value)
+    return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."

@@ -1,0 +1,238 @@
+"""Following a coordinator whose key was replaced: root versions ahead of the log, and what a stolen key is worth."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import trio.testing
+
+from node.disk.store import Store
+from node.following.heads import Heads, LogForked
+from node.following.roots import LOGGED_WITHIN, KnownRoots
+from node.following.service import AHEAD_KEY, MAX_ROOTS, stored_ahead
+from protocol.checkpoint import Checkpoint
+from protocol.ed25519 import SecretKey
+from protocol.entries import Entry
+from protocol.errors import WrongSigner
+from protocol.root import COORDINATOR, Role, Root
+from protocol.seeds import log_origin
+from tests.node.following import copies
+from tests.node.following.copies import BEGINNING, OTHER, OWNER, PEN, ROLES, ROOT, RUN, Log, cosigned, logs, tick
+from tests.node.keys import secret
+
+FIRST = Root.parse(ROOT.payload)
+NEW, THIEF, NEW_OWNER = secret(110), PEN, secret(111)
+END = 12
+"""The old coordinator's key counts below this entry."""
+
+
+def version(number: int, end: int = END, key: SecretKey = NEW) -> Root:
+    """Root version `number`, in which `key` follows the first coordinator."""
+    roles = (replace(ROLES[0], invalid_from=end), ROLES[1], Role(COORDINATOR, key.public, "new"))
+    return replace(FIRST, run=RUN, version=number, roles=roles)
+
+
+SECOND = version(2).seal(OWNER).encode()
+
+
+class Rules(copies.Rules):
+    """A replica that knows root versions."""
+
+    def apply(self, entry: bytes) -> Entry:
+        parsed = super().apply(entry)
+        if isinstance(parsed.record, Root) and parsed.record.version > 1:
+            self.root = parsed.record
+            self.root_indices.append(self.size - 1)
+        return parsed
+
+
+@pytest.fixture(autouse=True)
+def _rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "Rules", Rules)
+
+
+def begin(log: Log, size: int = 10) -> None:
+    """The log up to `size` entries, signed by the old key."""
+    add(log, [*BEGINNING, *map(tick, range(2, size))])
+    log.sign(PEN)
+
+
+def add(log: Log, entries: Iterable[bytes]) -> None:
+    """Adds entries as its coordinator does."""
+    for entry in entries:
+        log.replica.apply(entry)
+        log.store.append([entry])
+
+
+def hand_over(log: Log, key: SecretKey = NEW) -> None:
+    """Root version 2 is logged, and a head signed by the new key."""
+    add(log, [SECOND, *map(tick, range(log.replica.size + 1, log.replica.size + 4))])
+    log.store.put_head(cosigned(copies.signed_head(log.replica.tree, key)))
+
+
+async def test_a_follower_goes_on_with_the_new_key(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+    async with logs(tmp_path, 3) as (source, mine, late):
+        begin(source)
+        follower = mine.follower(tmp_path, source)
+        await follower.sync_once()
+        assert mine.replica.size == 10
+        hand_over(source)
+        await follower.sync_once()
+        assert mine.replica.size == source.replica.size
+        assert follower.cosigned_size == source.replica.size
+        newcomer = late.follower(tmp_path, source)
+        await newcomer.sync_once()
+        assert late.replica.tree.root() == source.replica.tree.root()
+        assert newcomer.cosigned_size == source.replica.size
+        await late.follower(tmp_path, mine).sync_once()
+
+
+async def test_a_new_key_that_no_root_names(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+    async with logs(tmp_path, 2) as (source, mine):
+        begin(source)
+        follower = mine.follower(tmp_path, source)
+        await follower.sync_once()
+        hand_over(source, OTHER)
+        await follower.sync_once()
+        assert mine.replica.size == 10
+
+
+async def test_the_old_key_ends(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+    """Heads by it of more entries than its end are nobody's; gossip does not carry them on either."""
+    async with logs(tmp_path, 3) as (source, mine, thief):
+        begin(source)
+        begin(thief)
+        follower = mine.follower(tmp_path, source)
+        await follower.sync_once()
+        hand_over(source)
+        add(thief, map(tick, range(100, 120)))
+        stolen = thief.sign(THIEF)
+        assert follower.is_head(stolen.note)
+        await follower.sync_once()
+        assert not follower.is_head(stolen.note)
+        await mine.follower(tmp_path, thief).sync_once()
+        assert mine.replica.size == source.replica.size
+
+
+@pytest.mark.parametrize("size", [4, 10, 14, 40])
+async def test_a_stolen_key_forks_nothing_any_more(
+    size: int, tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A head that contradicts the log proves nothing once its key was replaced, also one that was kept before."""
+    async with logs(tmp_path, 3) as (source, mine, thief):
+        begin(source)
+        add(thief, [*BEGINNING, *map(tick, range(1000, 998 + size))])
+        follower = mine.follower(tmp_path, source)
+        await follower.sync_once()
+        stolen = thief.sign(THIEF)
+        assert stolen.size == size
+        if size > 10:
+            follower.hint(stolen.note)  # kept before the new root is known
+            await follower.sync_once()
+        hand_over(source)
+        await follower.sync_once()
+        follower.hint(stolen.note)
+        await mine.follower(tmp_path, thief).sync_once()
+        add(source, map(tick, range(200, 240)))
+        source.store.put_head(copies.signed_head(source.replica.tree, NEW))
+        await follower.sync_once()
+        assert mine.replica.tree.root() == source.replica.tree.root()
+        assert not list(tmp_path.glob("fork-*"))
+
+
+async def test_the_new_key_can_still_fork(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+    async with logs(tmp_path, 2) as (source, mine):
+        begin(source)
+        hand_over(source)
+        follower = mine.follower(tmp_path, source)
+        await follower.sync_once()
+        head = Checkpoint(log_origin(RUN), 9, bytes(32))
+        follower.hint(head.sign(NEW).encode())
+        with pytest.raises(LogForked):
+            await follower.sync_once()
+
+
+# ---- what is known ahead of the log
+
+
+def known(tmp_path: Path, size: int = 10) -> tuple[Rules, Store, KnownRoots]:
+    replica, store = Rules(), Store(tmp_path / "node.db")
+    for entry in [*BEGINNING, *map(tick, range(2, size))]:
+        replica.apply(entry)
+    return replica, store, KnownRoots(replica, store)
+
+
+def test_roots_are_learned_in_order_and_kept(tmp_path: Path) -> None:
+    replica, store, roots = known(tmp_path)
+    third = version(3).seal(OWNER).encode()
+    with store:
+        assert not roots.learn([third])
+        assert roots.newest is replica.root
+        assert roots.learn([third, SECOND, third])
+        assert roots.newest.version == 3
+        assert not roots.learn([SECOND, third])
+        assert KnownRoots(replica, store).newest.version == 3
+        assert stored_ahead(store) == [SECOND, third]
+        assert roots.coordinators(END) == [PEN.public, NEW.public]
+        assert roots.coordinators(END + 1) == [NEW.public]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        version(2).seal(NEW_OWNER).encode(),
+        version(2).seal(OWNER, NEW_OWNER).encode(),
+        replace(version(2), run=bytes(31) + b"x").seal(OWNER).encode(),
+        replace(version(2), keys=(NEW_OWNER.public,)).seal(OWNER).encode(),
+        tick(5),
+        b"noise",
+        b"",
+    ],
+    ids=["another key", "one key more", "another run", "without the new threshold", "a tick", "noise", "nothing"],
+)
+def test_what_is_no_root_version(data: bytes, tmp_path: Path) -> None:
+    replica, store, roots = known(tmp_path)
+    with store:
+        assert not roots.learn([data])
+        assert roots.newest is replica.root
+        assert store.get(AHEAD_KEY) is None
+
+
+def test_a_log_that_leaves_a_root_out(tmp_path: Path) -> None:
+    replica, store, roots = known(tmp_path)
+    with store:
+        roots.learn([SECOND])
+        assert roots.overdue is None
+        for number in range(LOGGED_WITHIN + 1):
+            replica.apply(tick(number + 500))
+        assert roots.overdue == 2
+        replica.apply(SECOND)
+        assert roots.overdue is None
+        assert roots.newest is replica.root
+
+
+async def test_roots_are_served_in_bounds(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+    async with logs(tmp_path, 2) as (source, mine):
+        begin(source)
+        versions = [version(number).seal(OWNER).encode() for number in range(2, 20)]
+        add(source, versions)
+        source.sign(NEW)
+        follower = mine.follower(tmp_path, source)
+        client = follower._client
+        assert await client.roots(source.key, 0) == [ROOT.encode(), *versions[: MAX_ROOTS - 1]]
+        assert await client.roots(source.key, 12) == versions[11:]
+        assert await client.roots(source.key, 10**9) == []
+        await follower.sync_once()
+        assert mine.replica.root.version == 19
+
+
+def test_a_strange_head_is_nobodys(tmp_path: Path) -> None:
+    replica, store, _ = known(tmp_path)
+    with store:
+        heads = Heads(replica, store, tmp_path)
+        note = Checkpoint(log_origin(RUN), 3, replica.tree.root(3)).sign(NEW).encode()
+        with pytest.raises(WrongSigner):
+            heads.verified(note)
+        heads.roots.learn([SECOND])
+        assert heads.verified(note).size == 3
