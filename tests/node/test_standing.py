@@ -6,7 +6,7 @@ from node.standing import WIDTH, contributors_of, short_number, table_of
 from protocol.orders import Scrutiny
 from tests.verification import edits
 from tests.verification.replaced import register, replace_key
-from tests.verification.test_rechecks import accepted
+from tests.verification.verdicts import accepted
 from tests.verification.world import World
 from verification.state import LogState
 

@@ -1,7 +1,11 @@
 """Worlds that many tests look at; those of session scope are not to be changed."""
 
+from hashlib import sha256
+
 import pytest
 
+from protocol import stamp
+from protocol.seeds import first_u64
 from tests.verification.world import World
 
 
@@ -25,3 +29,16 @@ def grown() -> World:
     world.share_set()
     world.reveal(world.verifiers[0], 0)
     return world
+
+
+@pytest.fixture
+def cheap(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Tries by a hash in the place of scrypt; the nonces tried."""
+    tried: list[int] = []
+
+    def number(message: bytes, nonce: int) -> int:
+        tried.append(nonce)
+        return first_u64(sha256(message + nonce.to_bytes(8, "little")).digest())
+
+    monkeypatch.setattr(stamp, "stamp_number", number)
+    return tried

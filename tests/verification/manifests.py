@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from hashlib import sha256
+from random import Random
 
 from protocol.manifest import (
     AdmissionPolicy,
@@ -18,6 +19,7 @@ from protocol.manifest import (
     WindowPolicy,
 )
 from protocol.search_config import SEMANTICS, SearchConfig
+from protocol.seeds import PPM
 from protocol.types import ZERO
 
 SEARCH = SearchConfig(
@@ -124,3 +126,29 @@ def small_manifest(**changes: object) -> Manifest:
         bootstrap=(),
     )
     return replace(manifest, **changes)  # type: ignore[arg-type]
+
+
+def any_manifest(rng: Random) -> Manifest:
+    """A manifest whose numbers let everything happen within a few hundred entries."""
+    manifest = small_manifest()
+    policy = replace(
+        manifest.admission,
+        registration=rng.choice(("invite", "stamp")),
+        probation_batches=rng.choice((1, 2)),
+        hold_back_batches=rng.choice((0, 1, 3)),
+        q_min_ppm=rng.choice((300_000, PPM)),
+        exit_entries=rng.choice((25, 60)),
+        epoch_entries=30,
+        timeout_entries=rng.choice((8, 15)),
+        final_entries=10,
+        probation_slots=2,
+        exit_ppm=rng.choice((300_000, PPM)),
+        tail_ppm=rng.choice((0, PPM // 2, PPM)),
+        repeat_ppm=rng.choice((0, PPM // 2)),
+        pardon_plies=rng.choice((20, 10**6)),
+        alarm_identities=rng.choice((0, 2)),
+        ringer_batches=20,
+    )
+    window = replace(manifest.window, first_rows=40, new_rows=20, floor_rows=80)
+    gate = replace(manifest.gate, kind=rng.choice(("win-rate", "always")))
+    return replace(manifest, admission=policy, window=window, gate=gate)

@@ -14,8 +14,8 @@ from tests.verification.test_batches import accept as accept_and_admit
 from tests.verification.test_batches import policy
 from tests.verification.test_fills import crowd, fill_in, opened
 from tests.verification.test_framing import verdict_on
-from tests.verification.test_rechecks import accept, accepted, accuse, rebuilt, with_second
 from tests.verification.test_state import refused, snapshot
+from tests.verification.verdicts import accept, accepted, accuse, rebuilt, with_second
 from tests.verification.world import World
 from verification.identities import VOID, BatchInfo
 from verification.replay import Replayed

@@ -17,9 +17,10 @@ from protocol.game_block import GameBlock
 from protocol.proof import CONTRIBUTOR, PLY, RULES, SETUP, VERIFIER, Ban, FraudProof, LoggedEntry
 from protocol.verdict import ACCEPT, Verdict
 from tests.verification import edits
+from tests.verification.judged_run import replay_games
 from tests.verification.test_admission import CHEAP, REPLAYED
 from tests.verification.test_state import refused
-from tests.verification.world import World, replay_games
+from tests.verification.world import World
 from verification.admission import check_batch
 from verification.faults import LogFault
 from verification.identities import BatchInfo

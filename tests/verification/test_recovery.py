@@ -10,8 +10,8 @@ from protocol.seeds import PPM
 from tests.verification import edits
 from tests.verification.replaced import register, replace_key, replacement
 from tests.verification.test_batches import policy
-from tests.verification.test_rechecks import accept, accepted, rebuilt
 from tests.verification.test_state import refused, registration, snapshot
+from tests.verification.verdicts import accept, accepted, rebuilt
 from tests.verification.world import World
 from verification.identities import BatchInfo
 

@@ -14,8 +14,8 @@ from tests.verification import edits, replaced
 from tests.verification.manifests import digest_of
 from tests.verification.memory_reader import MemoryReader
 from tests.verification.test_batches import policy
-from tests.verification.test_rechecks import accept, accepted, accuse, rebuilt
 from tests.verification.test_state import refused, snapshot
+from tests.verification.verdicts import accept, accepted, accuse, rebuilt
 from tests.verification.world import World
 from verification.audit.audit import Check, audit
 from verification.identities import BatchInfo, Tally

@@ -8,9 +8,9 @@ from protocol.seeds import PPM
 from tests.verification import edits
 from tests.verification.replaced import register, replace_key
 from tests.verification.test_batches import policy
-from tests.verification.test_rechecks import accepted
 from tests.verification.test_ringers import opened, ringer
 from tests.verification.test_state import registration
+from tests.verification.verdicts import accepted
 from tests.verification.world import World
 from verification.standing import (
     BANNED,

@@ -7,8 +7,8 @@ from protocol.proof import RULES
 from protocol.verdict import ACCEPT, BLOB, TraceOpening
 from tests.verification.test_batches import accept, policy
 from tests.verification.test_framing import verdict_on
-from tests.verification.test_rechecks import with_second
 from tests.verification.test_state import refused
+from tests.verification.verdicts import with_second
 from tests.verification.world import World
 from verification.identities import BatchInfo
 

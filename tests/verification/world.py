@@ -5,318 +5,44 @@ signed. Everything follows from the seed word, so two worlds with the same calls
 one whose first two games are long.
 """
 
-from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 
 from native.netfile import Architecture
-from native.network import Kernel, Network
-from native.pool import Job, Pool
+from native.network import Network
+from native.pool import Pool
 from native.search import Player
 from protocol import checkpoint as notes
 from protocol import seeds
 from protocol.admission import Admission
 from protocol.batch import Batch, batch_root, encode_batch, parse_batch, unpack_batch
-from protocol.blob import blob_digest
 from protocol.checkpoint import Checkpoint
 from protocol.compress import compress
 from protocol.ed25519 import SecretKey
-from protocol.envelope import Envelope
-from protocol.epoch import EpochHash, EpochReveal, Share, ShareSet
-from protocol.game_block import GameBlock
 from protocol.gate import GatePair, GateResult
-from protocol.header import BatchHeader
 from protocol.layout import CHECKPOINT, MANIFEST, ROOT, blob_path, release_path
-from protocol.manifest import (
-    Manifest,
-)
 from protocol.proof import PLY, Ban
-from protocol.receipt import Tick
-from protocol.record import Record
-from protocol.registration import Invite, Registration
-from protocol.root import COORDINATOR, VERIFIER, Role, Root
-from protocol.search_config import SEMANTICS
 from protocol.statement.documents import Documents
 from protocol.tiles import tiles_for
 from protocol.types import ZERO
-from protocol.verdict import ACCEPT, REJECT, TraceOpening, Verdict
 from protocol.window import GivenUpCycle, LossReport, RoundingReport, StatePoint, TrainRecord
-from tests.verification.manifests import digest_of, small_manifest
-from verification.admission import check_batch, check_gate_result, total_visits
+from tests.verification.judged_run import JudgedRun, replay_games
+from tests.verification.manifests import digest_of
+from tests.verification.played_run import Edit
+from verification.admission import check_gate_result
 from verification.faults import Rejected
 from verification.gate_state import GateResultInfo
 from verification.identities import BatchInfo, batch_of
-from verification.proof_builder import Evidence, build_proof, evidence_fields
-from verification.releases import ReleaseInfo, first_network
-from verification.replay import Replayed, collect, name_mismatch
-from verification.setup import gate_jobs, selfplay_job
-from verification.state import LogState
+from verification.proof_builder import Evidence, build_proof
+from verification.replay import Replayed, name_mismatch
+from verification.setup import gate_jobs
 from verification.subjects import BatchSubject
 from verification.witness import witness_name
 
-Edit = Callable[[list[bytes]], list[bytes]]
 WELL_ROUNDED = RoundingReport(1024, 12_000, 9_000, 930_000)
 
 
-class World:
+class World(JudgedRun):
     """One run. Attributes are plain: look at them, and append whatever a test needs."""
-
-    def __init__(
-        self,
-        manifest: Manifest | None = None,
-        verifiers: int = 1,
-        word: str = "d",
-        kernel: Kernel = Kernel.BEST,
-        verifier_kernel: Kernel = Kernel.BEST,
-    ) -> None:
-        self.word = word
-        self.kernel = kernel
-        self.verifier_kernel = verifier_kernel
-        self.root_key = self.key("root")
-        self.coordinator = self.key("coordinator")
-        self.verifiers = [self.key(f"verifier {number}") for number in range(verifiers)]
-        self.peers: dict[str, SecretKey] = {}
-        self.root = Root(
-            run=ZERO,
-            version=1,
-            threshold=1,
-            keys=(self.root_key.public,),
-            roles=(
-                Role(COORDINATOR, self.coordinator.public, "coordinator"),
-                *(Role(VERIFIER, key.public, f"verifier-{n}") for n, key in enumerate(self.verifiers)),
-            ),
-            witness_threshold=verifiers // 2 + 1 if verifiers else 0,
-        )
-        self.manifest = manifest or small_manifest()
-        self.run = seeds.run_id(self.root.encode(), self.manifest.encode())
-        self.state = LogState(self.run)
-        self.entries: list[bytes] = []
-        self.blobs: dict[bytes, bytes] = {}
-        self.networks: dict[bytes, bytes] = {}
-        self.epoch = dict.fromkeys((key.public for key in self.verifiers), -1)
-        self.log(self.root, self.root_key)
-        self.log(self.manifest, self.root_key)
-        first = first_network(self.manifest, self.state.manifest_digest)
-        if first is not None:
-            self.networks[sha256(first).digest()] = first
-        for key in self.verifiers:
-            self.begin_epoch(key)
-        if verifiers:
-            self.share_set()
-
-    # ---- keys and entries
-
-    def key(self, name: str) -> SecretKey:
-        """The key of `name`."""
-        return SecretKey(digest_of(f"{self.word} key {name}"))
-
-    def secret(self, verifier: SecretKey, epoch: int) -> bytes:
-        """A verifier's secret of an epoch."""
-        return digest_of(f"{self.word} secret {verifier.public.hex()} {epoch}")
-
-    def log(self, record: Record, *signers: SecretKey) -> int:
-        """Seals, applies and keeps a record; gives its index."""
-        return self.log_bytes(record.seal(*signers).encode())
-
-    def log_bytes(self, data: bytes) -> int:
-        """Applies and keeps an entry's bytes; gives its index."""
-        self.state.apply(data)
-        self.entries.append(data)
-        return self.state.size - 1
-
-    def entry(self, index: int) -> bytes:
-        """The bytes of an entry."""
-        return self.entries[index]
-
-    def begin_epoch(self, verifier: SecretKey) -> int:
-        """Logs the hash of a verifier's next epoch."""
-        epoch = self.epoch[verifier.public] = self.epoch[verifier.public] + 1
-        secret_hash = seeds.epoch_hash(self.run, verifier.public, epoch, self.secret(verifier, epoch))
-        return self.log(EpochHash(self.run, verifier.public, epoch, secret_hash), verifier)
-
-    def reveal(self, verifier: SecretKey, epoch: int) -> int:
-        """Logs the reveal of a verifier's epoch."""
-        return self.log(EpochReveal(self.run, verifier.public, epoch, self.secret(verifier, epoch)), verifier)
-
-    def share(self, verifier: SecretKey, size: int) -> Envelope:
-        """A verifier's share for the tree of `size`."""
-        root = self.state.tree.root(size)
-        info = self.state.epochs.at(verifier.public, size)
-        assert info is not None
-        word = seeds.beacon_share(self.secret(verifier, info.epoch), self.run, size, root)
-        return Share(self.run, verifier.public, info.epoch, size, root, word).seal(verifier)
-
-    def share_set(self, verifiers: Iterable[SecretKey] | None = None) -> int:
-        """Logs a share set for the tree as it is."""
-        size = self.state.size
-        keys = sorted(self.verifiers if verifiers is None else verifiers, key=lambda key: key.public)
-        shares = tuple(self.share(key, size).encode() for key in keys)
-        covered = self.state.beacons.covered
-        return self.log(ShareSet(self.run, size, self.state.tree.root(), covered, shares), self.coordinator)
-
-    def ticks(self, count: int) -> None:
-        """Logs ticks."""
-        for _ in range(count):
-            self.log(Tick(self.run, self.state.size, 0), self.coordinator)
-
-    # ---- contributors
-
-    def invite(self, word: str, last_index: int = 10**6) -> bytes:
-        """An invite's envelope."""
-        return (
-            Invite(self.run, digest_of(f"{self.word} invite {word}")[:16], last_index).seal(self.coordinator).encode()
-        )
-
-    def register(self, name: str) -> SecretKey:
-        """Registers a contributor and makes its beacon."""
-        key = self.peers[name] = self.key(name)
-        size = self.state.size
-        record = Registration(self.run, key.public, name, b"", size, self.state.tree.root(), self.invite(name), 0)
-        self.log(record, key)
-        self.share_set()
-        return key
-
-    def player(self, release: ReleaseInfo) -> Player:
-        """The engine's player of a release."""
-        file = self.networks[release.network] if release.network else None
-        return Player(None if file is None else Network.load(file), release.id)
-
-    def play_blocks(self, jobs: list[Job], kernel: Kernel | None = None) -> list[bytes]:
-        """The blocks of the games that jobs play, in their order."""
-        with Pool(1, kernel or self.kernel) as pool:
-            for job in jobs:
-                pool.play(job)
-            done = {}
-            while len(done) < len(jobs):
-                game = pool.wait(60.0)
-                assert game is not None
-                assert game.is_ok
-                done[game.id] = game.block
-        return [done[job.id] for job in jobs]
-
-    def games(self, peer: SecretKey, games: int, release: ReleaseInfo | None = None) -> list[bytes]:
-        """The next honest games of a peer."""
-        release = release or self.state.release
-        first = self.state.next_counter(peer.public, release.id)
-        player = self.player(release)
-        jobs = [
-            selfplay_job(self.state, release, peer.public, counter, player) for counter in range(first, first + games)
-        ]
-        return self.play_blocks(jobs) if jobs else []
-
-    def header(
-        self, peer: SecretKey, blocks: list[bytes], final: bool = False, release: ReleaseInfo | None = None
-    ) -> BatchHeader:
-        """The header of the peer's next batch, with these games; their blob is kept."""
-        release = release or self.state.release
-        registration = self.state.registration(peer.public)
-        assert registration is not None
-        raw = encode_batch(blocks)
-        batch = parse_batch(raw)
-        blob = compress(raw)
-        return BatchHeader(
-            run=self.run,
-            manifest=release.manifest,
-            config=self.state.release_manifest(release).selfplay.digest(),
-            semantics=SEMANTICS,
-            release=release.id,
-            peer=peer.public,
-            registration=registration.index,
-            first_counter=self.state.next_counter(peer.public, release.id),
-            games=len(batch.games),
-            plies=batch.plies,
-            visits=total_visits(batch, self.state.release_manifest(release).selfplay_at(release.steps)),
-            batch_root=batch_root(batch),
-            blob_digest=self.put(blob),
-            blob_len=len(blob),
-            raw_len=len(raw),
-            final=final,
-            fill_for=b"",
-            build="0.1.0",
-            kernel=self.kernel.name.lower(),
-            cpu="test",
-        )
-
-    def put(self, blob: bytes) -> bytes:
-        """Keeps a blob; gives its digest."""
-        digest = blob_digest(blob)
-        self.blobs[digest] = blob
-        return digest
-
-    def play(
-        self,
-        peer: SecretKey,
-        games: int | None = None,
-        edit: Edit | None = None,
-        final: bool = False,
-        release: ReleaseInfo | None = None,
-    ) -> BatchInfo:
-        """Plays, perhaps edits, and logs the header of a peer's next batch, with its beacon."""
-        count = self.manifest.admission.games_per_batch if games is None else games
-        blocks = self.games(peer, count, release)
-        header = self.header(peer, blocks if edit is None else edit(blocks), final, release)
-        index = self.log(header, peer)
-        self.share_set()
-        batch = self.state.batch(index)
-        assert batch is not None
-        return batch
-
-    # ---- verifiers
-
-    def verifier_key(self, public: bytes | None) -> SecretKey:
-        """The verifier's key with this public key."""
-        return next(key for key in self.verifiers if key.public == public)
-
-    def examine(self, batch: BatchSubject) -> tuple[Batch | None, Replayed, Rejected | None]:
-        """What the assigned verifier finds: the games, what was replayed, and why it rejects."""
-        release = self.state.release_by_id(batch.header.release)
-        assert release is not None
-        try:
-            content = check_batch(self.state, batch, self.blobs[batch.header.blob_digest])
-        except Rejected as rejected:
-            return None, Replayed((), (), None), rejected
-        verifier = self.verifier_key(batch.assigned)
-        drawn = batch.draw(self.secret(verifier, batch.candidates[verifier.public]))
-        player = self.player(release)
-        jobs = [
-            selfplay_job(self.state, release, batch.header.owner, block.header.counter, player)
-            for block in content.games
-        ]
-        with Pool(1, self.verifier_kernel) as pool:
-            found = replay_games(pool, drawn, jobs, content.games)
-        if found.mismatch is None:
-            return content, found, None
-        game = found.mismatch.game
-        return content, found, name_mismatch(jobs[game], content.games[game], found.mismatch)
-
-    def judge(self, batch: BatchSubject) -> Rejected | None:
-        """Logs the assigned verifier's verdict and, if it replayed anything, its opening; a second verifier's too."""
-        _, found, rejected = self.examine(batch)
-        self.say(batch, found, rejected)
-        if isinstance(batch, BatchInfo) and batch.second is not None:
-            self.judge(batch.second)
-        return rejected
-
-    def say(self, subject: BatchSubject | GateResultInfo, found: Replayed, rejected: Rejected | None) -> None:
-        """Logs a verdict and its opening."""
-        verifier = self.verifier_key(subject.assigned)
-        verdict = Verdict(
-            run=self.run,
-            subject=subject.digest,
-            index=subject.index,
-            epoch=subject.candidates[verifier.public],
-            verifier=verifier.public,
-            semantics=SEMANTICS,
-            drawn=found.games,
-            outcome=ACCEPT if rejected is None else REJECT,
-            **evidence_fields(rejected),
-            reason="" if rejected is None else str(rejected)[:200],
-            work=seeds.work(self.run, verifier.public, subject.digest, found.digests),
-        )
-        self.log(verdict, verifier)
-        if found.games:
-            blob = self.put(b"".join(found.digests))
-            opening = TraceOpening(self.run, verifier.public, subject.digest, subject.index, blob, len(found.digests))
-            self.log(opening, verifier)
 
     # ---- the coordinator
 
@@ -528,15 +254,3 @@ class World:
         for statement in self.state.statements.all:
             files |= statement.files()
         return files
-
-
-def replay_games(pool: Pool, games: Sequence[int], jobs: Sequence[Job], blocks: Sequence[GameBlock]) -> Replayed:
-    """Replays the games with these numbers of a batch; `jobs` and `blocks` are the whole batch's."""
-    for game in games:
-        pool.replay(jobs[game], blocks[game].raw)
-    dones = {}
-    for _ in games:
-        done = pool.wait(60.0)
-        assert done is not None
-        dones[done.id] = done
-    return collect(games, [dones[jobs[game].id] for game in games])

@@ -8,7 +8,7 @@ from protocol.envelope import Envelope
 from protocol.seeds import PPM
 from tests.node.keys import secret
 from tests.verification.test_batches import policy
-from tests.verification.test_rechecks import accepted
+from tests.verification.verdicts import accepted
 from tests.verification.world import World
 from verification.statistics.suspicion import Suspicion
 

@@ -14,7 +14,7 @@ from protocol.codec import decode
 from tests.node.world_member import WorldMember
 from tests.sim.inline_engine import InlineEngine
 from tests.verification.test_batches import policy
-from tests.verification.test_rechecks import accepted
+from tests.verification.verdicts import accepted
 from tests.verification.world import World
 from verification.statistics.profile_record import parse_profile
 
