@@ -1,8 +1,12 @@
 """The `gonode` command called in this process: its exit status and what it printed."""
 
 import io
+import json
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from typing import Any
+
+import pytest
 
 from node.cli.main import BAD_INPUT, main
 
@@ -38,3 +42,11 @@ def gonode(*arguments: object) -> Answer:
         except SystemExit as end:
             status = int(end.code or 0)
     return Answer(status, out.getvalue(), err.getvalue())
+
+
+def the_object(answer: Answer) -> dict[str, Any]:
+    """The one JSON object on standard output."""
+    assert answer.out.count("\n") == 1
+    found = json.loads(answer.out, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert isinstance(found, dict)
+    return found
