@@ -18,7 +18,7 @@ from node.disk.store import StoreError
 from node.engine.process import EngineLost
 from node.exchange.errors import ReplayError, SgfError
 from node.following.heads import LogUnbelievable
-from node.founding.founding import FoundingError
+from node.founding.errors import FoundingError
 from node.founding.invites import InviteError
 from node.founding.listening import ListenError
 from node.founding.manifest_file import ManifestFileError

@@ -159,7 +159,7 @@ def tell_missing(directory: Path) -> None:
 
 def parse_key_request(text: str, whose: str = "verifier") -> bytes:
     """The key in a request: 64 hexadecimal digits."""
-    from node.founding.founding import FoundingError
+    from node.founding.errors import FoundingError
 
     try:
         key = bytes.fromhex(text)

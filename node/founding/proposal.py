@@ -63,8 +63,10 @@ class Proposal:
 
     def encode(self) -> bytes:
         """The file's canonical bytes."""
-        lists = {name: [each.encode() for each in getattr(self, name)] for name in ("roots", "manifests", "asked")}
-        return codec.encode({**lists, "log_size": self.log_size})
+        value: dict[str, codec.Value] = {"log_size": self.log_size}
+        for name, envelopes in (("roots", self.roots), ("manifests", self.manifests), ("asked", self.asked)):
+            value[name] = [envelope.encode() for envelope in envelopes]
+        return codec.encode(value)
 
     # ---- what it is
 
