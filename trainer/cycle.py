@@ -28,11 +28,12 @@ from trainer.data.rows import Window
 from trainer.errors import BadJob, BadState, BadTensors, Interrupted, ProcessesDiffer, TrainerError
 from trainer.events import Events
 from trainer.export import export, ranges_of
+from trainer.files import store
+from trainer.folder import held
 from trainer.job import Job
 from trainer.learning.group import ALONE, Group
 from trainer.learning.learner import Learner
 from trainer.learning.state import Position, TrainState
-from trainer.learning.tensors import store
 from trainer.metrics import EVERY_STEPS, Metrics
 from trainer.network.loss import PARTS
 
@@ -47,15 +48,17 @@ def state_name(step: int) -> str:
 def run(job: Job, events: Events, is_stopping: Callable[[], bool], group: Group = ALONE) -> None:
     """Runs the cycle, or what is left of it, every process of `group` with the same job.
 
-    Raises TrainerError; Interrupted once `is_stopping` in any process, and a state is saved.
+    Waits while another training is at work in the job's folder. Raises TrainerError; Interrupted once `is_stopping` in any
+    process, and a state of the steps done is saved.
     """
     pin.pin(job.threads, job.device)
     if group.size != job.manifest.training.processes:
         raise BadJob(f"The manifest wants {job.manifest.training.processes} processes, and here are {group.size}.")
-    try:
-        job.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadJob(f"The folder {job.out} cannot be made: {error.strerror}.") from error
+    with held(job.out, group, is_stopping, events.note):
+        _run(job, events, is_stopping, group)
+
+
+def _run(job: Job, events: Events, is_stopping: Callable[[], bool], group: Group) -> None:
     identity = job.digest()
     finished = _finished(job.out, identity) if group.is_first and job.segment is None else None
     if group.is_any(finished is not None):
@@ -68,7 +71,7 @@ def run(job: Job, events: Events, is_stopping: Callable[[], bool], group: Group 
         skipped.append({"batch": batch.header_digest.hex(), "why": why})
         events.skipped(batch.name, why)
 
-    window, used = open_window(job, skip, events.note)
+    window, used = open_window(job, skip, events.note, is_stopping)
     if not group.is_same(identity + used):
         raise BadJob("The processes of the group have different jobs, or could not all read the same batches.")
     _Cycle(job, identity, events, window, used, skipped, group).run(is_stopping)

@@ -17,11 +17,12 @@ from protocol.manifest import TrainingPolicy
 from trainer.data.draws import random_words
 from trainer.data.minibatch import Minibatch, collate
 from trainer.data.rows import Window
+from trainer.files import store
 from trainer.integer.integers import Reals
 from trainer.integer.quantise import Ranges, observe, quantise
 from trainer.integer.rounding import Rounding, rounding, validate
 from trainer.learning.learner import Learner
-from trainer.learning.tensors import TensorFile, store
+from trainer.learning.tensors import TensorFile
 from trainer.network.model import GoNet
 from trainer.network.moments import measure, moments
 

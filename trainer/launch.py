@@ -18,7 +18,6 @@ import uuid
 from collections.abc import Callable
 from multiprocessing import parent_process
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from types import FrameType
 from typing import Final, NoReturn
@@ -28,6 +27,7 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from trainer.errors import Interrupted, PeerLost
+from trainer.meeting import meeting_place, stay
 from trainer.process import work
 
 MOST_RESTARTS: Final = 5
@@ -41,7 +41,7 @@ def launch(job: Path, processes: int) -> int:
     logging.disable(logging.ERROR)  # the agent's; what a person has to know is one sentence
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)  # until the agent has its own
-    with TemporaryDirectory(prefix="gonode-group-") as folder:
+    with meeting_place() as folder:
         config = LaunchConfig(
             min_nodes=1,
             max_nodes=1,
@@ -52,11 +52,11 @@ def launch(job: Path, processes: int) -> int:
             rdzv_configs={"store_type": "file"},
             local_addr="127.0.0.1",
             max_restarts=MOST_RESTARTS,
-            logs_specs=DefaultLogsSpecs(log_dir=folder),
+            logs_specs=DefaultLogsSpecs(log_dir=str(folder)),
             shutdown_timeout=SAVE_WITHIN_S,
         )
         try:
-            statuses: dict[int, int] = elastic_launch(config, _work)(str(job), folder)
+            statuses: dict[int, int] = elastic_launch(config, _work)(str(job), str(folder))
         except (SignalException, KeyboardInterrupt):
             return 130
         except ChildFailedError:
@@ -67,6 +67,7 @@ def launch(job: Path, processes: int) -> int:
 
 def _work(job: str, folder: str) -> int:
     """One of the processes, started by the agent. It gives its status, or dies and is started again with the others."""
+    stay(Path(folder))
     ended = Path(folder, _ENDED)
     if ended.exists():  # the others only died of it
         return int(ended.read_text())

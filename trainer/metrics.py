@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, Self, TextIO
 
-from trainer.learning.tensors import store
+from trainer.files import store
 
 METRICS: Final = "metrics.jsonl"
 TENSORBOARD: Final = "tensorboard"

@@ -26,10 +26,10 @@ from protocol.manifest import Manifest
 from trainer.data.draws import Sampler, random_words
 from trainer.data.minibatch import Minibatch, collate
 from trainer.data.rows import Window
+from trainer.files import store
 from trainer.integer.quantise import observe, quantise
 from trainer.learning.learner import Learner
 from trainer.learning.state import Position, TrainState
-from trainer.learning.tensors import store
 from trainer.network.loss import PARTS
 from trainer.network.moments import measure
 from trainer.pin import pin

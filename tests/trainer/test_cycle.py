@@ -42,6 +42,14 @@ def cycle(path: Path, is_stopping: Callable[[], bool] = lambda: False) -> list[d
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
+def interrupt_after(path: Path, steps: int) -> None:
+    """Runs a job in this process for so many more steps, and then as after Ctrl-C."""
+    asked = iter(range(10**6))
+    first = len(Job.load(path).batches)  # before each batch of the window it is asked too
+    with pytest.raises(Interrupted, match=r"Interrupted after \d+ of"):
+        cycle(path, lambda: next(asked) >= first + steps)
+
+
 def files(path: Path) -> dict[str, str]:
     """The files a job left, by SHA-256; what TensorBoard reads has times in it and is not repeatable."""
     out = Path(json.loads(path.read_text())["out"])
@@ -177,9 +185,7 @@ def test_an_interruption_saves_and_the_same_job_goes_on(make_job: Any, batches: 
     whole, cut = make_job(batches, "whole"), make_job(batches, "cut")
     cycle(whole)
     for steps in (0, 33, 7, 12):
-        calls = iter(range(10**6))
-        with pytest.raises(Interrupted):
-            cycle(cut, lambda calls=calls, steps=steps: next(calls) >= steps)  # type: ignore[misc]
+        interrupt_after(cut, steps)
     cycle(cut)
     assert files(cut) == files(whole)
 
@@ -188,13 +194,18 @@ def test_a_killed_cycle_ends_in_the_same_bytes(make_job: Any, batches: Batches) 
     whole, killed = make_job(batches, "whole", SAMPLES=32 * 120), make_job(batches, "killed", SAMPLES=32 * 120)
     cycle(whole)
     out = Path(json.loads(killed.read_text())["out"])
+    process = start(killed)
     for moment in (METRICS, state_name(75), NETWORK):
-        process = start(killed)
         wait_for((out / moment).exists, process)
+        process.send_signal(signal.SIGSTOP)
+        following = start(killed)
+        assert following.stdout is not None
+        told = json.loads(following.stdout.readline())
+        assert (told["event"], told["text"][:28]) == ("note", "Another training is at work ")
         process.kill()
         process.communicate()
         assert process.returncode == -signal.SIGKILL
-    process = start(killed)
+        process = following
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 0, stderr
     assert json.loads(stdout.splitlines()[-1])["event"] == "done"

@@ -17,6 +17,7 @@ from trainer.cycle import RESULT, run, state_name
 from trainer.errors import BadJob
 from trainer.events import Events
 from trainer.job import Job
+from trainer.meeting import PREFIX
 from trainer.metrics import METRICS
 
 Batches = list[dict[str, Any]]
@@ -24,7 +25,7 @@ HOME = Path(__file__).parents[2]
 STEPS = 100
 TINY = {"SHAPE": "b1c16", "SAMPLES": 32 * STEPS, "STATE_EVERY_STEPS": 20, "quantised_share_ppm": 300_000}
 TWO = TINY | {"processes": 2}
-TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--log-dir")
 
 
 def start(path: Path, *how: str) -> subprocess.Popen[str]:
@@ -49,6 +50,12 @@ def members_of(pid: int) -> list[int]:
     """The processes of the group that a launcher started, by their ranks."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+def places_of(pid: int) -> set[Path]:
+    """The private folders that a process has open."""
+    opened = [Path(os.readlink(link)) for link in Path(f"/proc/{pid}/fd").iterdir()]
+    return {path for path in opened if path.name.startswith(PREFIX)}
 
 
 def is_alive(pid: int) -> bool:
@@ -107,16 +114,31 @@ def test_two_processes_have_the_losses_of_one(
 def test_killed_ones_are_started_again_and_end_in_the_same_bytes(
     make_job: Any, mixed_batches: Batches, undisturbed: dict[str, str]
 ) -> None:
+    """One process at a time, and their launcher: then the others save and end too, and what it left is removed."""
     path = make_job(mixed_batches, "killed", **TWO)
     out = Path(json.loads(path.read_text())["out"])
     process = start(path)
-    for rank, moment in ((1, state_name(20)), (0, state_name(60))):
-        wait_for((out / moment).exists, process)
-        os.kill(members_of(process.pid)[rank], signal.SIGKILL)
+    wait_for((out / state_name(20)).exists, process)
+    os.kill(members_of(process.pid)[1], signal.SIGKILL)
+    wait_for((out / state_name(40)).exists, process)
+    members, (place,) = members_of(process.pid), places_of(process.pid)
+    assert len(members) == 2
+    process.kill()
+    until = time.monotonic() + 60
+    while any(is_alive(pid) for pid in members):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    process.communicate()
+    assert place.is_dir()
+
+    process = start(path)
+    wait_for((out / state_name(60)).exists, process)
+    os.kill(members_of(process.pid)[0], signal.SIGKILL)
     status, events, _ = finish(process)
     assert status == 0
     assert [event["event"] for event in events].count("done") == 1
     assert files(path) == undisturbed
+    assert not place.exists()
 
 
 def test_interrupted_ones_save_and_go_on_under_torchrun_too(
@@ -134,29 +156,9 @@ def test_interrupted_ones_save_and_go_on_under_torchrun_too(
         assert (status, len(stderr.splitlines())) == (130, 1), stderr
         assert "Interrupted after" in stderr
         assert not any(Path(f"/proc/{member}").exists() for member in members)
-    status, events, stderr = finish(start(path, *TORCHRUN))
+    status, events, stderr = finish(start(path, *TORCHRUN, str(path.parent)))
     assert status == 0, stderr
     assert [event["event"] for event in events if event["event"] != "progress"] == ["exporting", "done"]
-    assert files(path) == undisturbed
-
-
-def test_none_outlives_a_launcher_that_is_killed(
-    make_job: Any, mixed_batches: Batches, undisturbed: dict[str, str]
-) -> None:
-    path = make_job(mixed_batches, "alone", **TWO)
-    out = Path(json.loads(path.read_text())["out"])
-    process = start(path)
-    wait_for((out / state_name(20)).exists, process)
-    members = members_of(process.pid)
-    assert len(members) == 2
-    process.kill()
-    until = time.monotonic() + 60
-    while any(is_alive(pid) for pid in members):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    process.communicate()
-    status, _, _ = finish(start(path))
-    assert status == 0
     assert files(path) == undisturbed
 
 

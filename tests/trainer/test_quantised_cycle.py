@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from protocol.manifest import RatePoint
-from tests.trainer.test_cycle import Batches, cycle, files, result_of, start, wait_for
+from tests.trainer.test_cycle import Batches, cycle, files, interrupt_after, result_of, start, wait_for
 from trainer.cycle import state_name
-from trainer.errors import BadJob, Interrupted
+from trainer.errors import BadJob
 from trainer.export import NETWORK
 from trainer.job import Job
 from trainer.learning.state import TrainState
@@ -62,9 +62,7 @@ def test_an_interruption_among_quantised_steps_changes_no_byte(make_job: Any, ba
     whole, cut = make_job(batches, "whole", **POLICY), make_job(batches, "cut", **POLICY)
     cycle(whole)
     for steps in (30, 1, 13, 0, 9):  # before the first one, after it, and twice among them
-        calls = iter(range(10**6))
-        with pytest.raises(Interrupted):
-            cycle(cut, lambda calls=calls, steps=steps: next(calls) >= steps)  # type: ignore[misc]
+        interrupt_after(cut, steps)
     cycle(cut)
     assert files(cut) == files(whole)
 
@@ -72,12 +70,11 @@ def test_an_interruption_among_quantised_steps_changes_no_byte(make_job: Any, ba
 def test_a_cycle_killed_among_quantised_steps_ends_in_the_same_bytes(make_job: Any, batches: Batches) -> None:
     whole, killed = (make_job(batches, name, SAMPLES=32 * 120, **POLICY) for name in ("whole", "killed"))
     cycle(whole)
-    for moment in (state_name(75), state_name(100)):
-        process = start(killed)
-        wait_for((out_of(killed) / moment).exists, process)
-        process.kill()
-        process.communicate()
-        assert process.returncode == -signal.SIGKILL
+    process = start(killed)
+    wait_for((out_of(killed) / state_name(75)).exists, process)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
     process = start(killed)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 0, stderr
@@ -106,9 +103,7 @@ def test_a_grown_network_learns_from_its_seed_at_a_later_step(make_job: Any, bat
     assert list(found) == [1025, 1050, 1060]
     assert {(state.born, state.shape.encode()) for state in found.values()} == {(1000, "b3c16")}
     for steps in (10, 40):  # the second right after a recorded state
-        calls = iter(range(10**6))
-        with pytest.raises(Interrupted):
-            cycle(cut, lambda calls=calls, steps=steps: next(calls) >= steps)  # type: ignore[misc]
+        interrupt_after(cut, steps)
     cycle(cut)
     assert files(cut) == files(grown)
 

@@ -13,7 +13,8 @@ import weakref
 from collections.abc import Iterable
 from pathlib import Path
 
-from trainer.data.rows_file import PART, SUFFIX
+from trainer.data.rows_file import SUFFIX
+from trainer.files import PART
 
 
 class RowsCache:

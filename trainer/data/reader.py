@@ -30,7 +30,7 @@ from trainer.data.health import verify_window
 from trainer.data.rows import GAME, Games, Window
 from trainer.data.rows_file import RowsFile
 from trainer.data.segment import Scratch, Segment
-from trainer.errors import BadBatch, BadRows
+from trainer.errors import BadBatch, BadRows, Interrupted
 from trainer.job import BatchFile, Job
 from verification.setup import game_rules
 
@@ -109,7 +109,9 @@ class BatchReader:
         return games
 
 
-def open_window(job: Job, skip: Skip, tell: Tell) -> tuple[Window, bytes]:
+def open_window(
+    job: Job, skip: Skip, tell: Tell, is_stopping: Callable[[], bool] = lambda: False
+) -> tuple[Window, bytes]:
     """The window of a job's batches, as `read_window`, with its workers and its cache."""
     cache = None
     if job.cache is not None:
@@ -117,7 +119,9 @@ def open_window(job: Job, skip: Skip, tell: Tell) -> tuple[Window, bytes]:
             cache = RowsCache(job.cache, [rows_file.path_of(job.cache, file) for file in job.batches])
         except OSError as error:
             tell(f"Rows cannot be kept in {job.cache}: {error.strerror}.")
-    return read_window(job.batches, job.manifest, skip, tell, workers=job.workers, cache=cache, folder=job.out)
+    return read_window(
+        job.batches, job.manifest, skip, tell, is_stopping, workers=job.workers, cache=cache, folder=job.out
+    )
 
 
 def read_window(
@@ -125,6 +129,7 @@ def read_window(
     manifest: Manifest,
     skip: Skip,
     tell: Tell = lambda text: None,
+    is_stopping: Callable[[], bool] = lambda: False,
     *,
     workers: int = 0,
     cache: RowsCache | None = None,
@@ -134,7 +139,7 @@ def read_window(
     each one left out.
 
     Rows that `cache` does not keep lie in a nameless file in `folder`. Raises PoisonedWindow: NoRows when nothing is left
-    to train on, others as `verify_window`.
+    to train on, others as `verify_window`; Interrupted once `is_stopping`.
     """
     used, tables = hashlib.sha256(), [np.zeros(0, GAME)]
     names: list[str] = []
@@ -143,6 +148,8 @@ def read_window(
     scratch = Scratch(folder)
     with Crew(BatchReader(manifest, None if cache is None else cache.folder), workers, tell, ahead=_AHEAD) as crew:
         for file, read in zip(batches, crew.map(batches), strict=True):
+            if is_stopping():
+                raise Interrupted("Interrupted while the window was read; the same job begins again.")
             if read.note and read.note not in told:  # of a full disk every batch has the same to say
                 told.add(read.note)
                 tell(read.note)

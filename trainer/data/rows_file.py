@@ -18,6 +18,7 @@ from typing import Final
 from native.errors import EngineError
 from native.packed import PackedFacts, packed_facts
 from protocol.manifest import RulesSpec
+from trainer import files
 from trainer.data.rows import Games, games_of
 from trainer.data.segment import Segment
 from trainer.errors import BadRows
@@ -25,7 +26,6 @@ from trainer.job import BatchFile
 
 MAGIC: Final = b"GONODER1"
 SUFFIX: Final = ".rows"
-PART: Final = ".part"
 _HEADER: Final = struct.Struct("<8s32sII")
 
 
@@ -92,10 +92,4 @@ def store(path: Path, data: bytes) -> None:
 
     Nothing is forced to the disk: what a power cut leaves has another checksum, and is made again from its batch.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}{PART}")
-    try:
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+    files.store(path, data, is_durable=False, writer=str(os.getpid()))

@@ -19,7 +19,8 @@ from native.errors import EngineError
 from native.netfile import Architecture
 from protocol.codec import Value
 from trainer.errors import BadTensors
-from trainer.learning.tensors import Array, TensorFile, store
+from trainer.files import store
+from trainer.learning.tensors import Array, TensorFile
 
 KIND: Final = "train-state"
 _GROUPS: Final = ("weights", "momentum", "average")

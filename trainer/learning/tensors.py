@@ -8,11 +8,9 @@ bytes, so that a state's digest can be logged and found again by whoever repeats
 from __future__ import annotations
 
 import hashlib
-import os
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -97,23 +95,3 @@ def _entry(item: Value) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
             if len(extents) == len(shape) <= 4:
                 return name, _DTYPES[dtype], tuple(extents)
     raise BadTensors("The tensor file's header lists a tensor in an unknown way.")
-
-
-def store(path: Path, data: bytes) -> bytes:
-    """Writes a file whole or not at all (temporary name, fsync, rename); gives the SHA-256 of its bytes."""
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError:  # as of a full disk, which it would keep full
-        temporary.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-    return hashlib.sha256(data).digest()

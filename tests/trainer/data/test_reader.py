@@ -19,7 +19,7 @@ from trainer.data import rows_file
 from trainer.data.reader import open_window, read_window
 from trainer.data.rows import Window
 from trainer.data.rows_file import SUFFIX
-from trainer.errors import BadRows
+from trainer.errors import BadRows, Interrupted
 from trainer.job import BatchFile, Job
 
 Batches = list[dict[str, Any]]
@@ -60,6 +60,15 @@ def opened(job: Job) -> tuple[Window, bytes, list[str]]:
     """The window, its digest and what was told."""
     told: list[str] = []
     return (*open_window(job, refused, told.append), told)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_ctrl_c_counts_between_two_batches(job: Job, workers: int) -> None:
+    asked = iter(range(100))
+    with pytest.raises(Interrupted, match="while the window was read"):
+        open_window(dataclasses.replace(job, workers=workers), refused, lambda text: None, lambda: next(asked) >= 2)
+    assert next(asked) == 3
+    assert len(job.batches) > 2
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -1,7 +1,6 @@
 """The tensor file: one encoding, and no byte that can change unseen."""
 
 import hashlib
-import resource
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from native.netfile import Architecture
 from protocol.codec import encode
 from trainer.errors import BadTensors
 from trainer.learning.state import Position, TrainState
-from trainer.learning.tensors import MAGIC, TensorFile, store
+from trainer.learning.tensors import MAGIC, TensorFile
 
 
 def example() -> TensorFile:
@@ -126,17 +125,3 @@ def test_the_example_of_the_page() -> None:
     )
     assert hashlib.sha256(data).hexdigest() in page
     assert f"{len(data)} bytes" in page
-
-
-def test_a_file_that_does_not_fit_the_disk_leaves_what_was_there(tmp_path: Path) -> None:
-    path = tmp_path / "state"
-    store(path, b"old")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
-    try:
-        with pytest.raises(OSError, match="File too large"):
-            store(path, bytes(5000))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert [each.name for each in tmp_path.iterdir()] == ["state"]
-    assert path.read_bytes() == b"old"
