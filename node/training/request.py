@@ -64,7 +64,8 @@ class Prepared:
 
 
 def prepare(request: TrainingRequest, admitted: Admitted, manifest: Manifest, out: Path) -> Prepared:
-    """Makes the job of `training_manifest` in `out`, or finds the one that the same request made there.
+    """Makes the job of `training_manifest` in `out`, or finds the one that the same request made there. A training that
+    never saved a state gives way to another.
 
     Nobody else may work in `out` meanwhile. Raises OtherTraining or NoAdmittedData.
     """
@@ -131,7 +132,7 @@ def _asked(request: TrainingRequest, admitted: Admitted) -> dict[str, Any]:
 
 
 def _find(out: Path, asked: dict[str, Any]) -> dict[str, Any] | None:
-    """What the same request made here; None where there is nothing yet; raises OtherTraining."""
+    """What the same request made here; None where there is nothing to go on with; raises OtherTraining."""
     try:
         kept = json.loads((out / "asked.json").read_bytes())
         found, before = dict(kept["made"]), dict(kept["asked"])
@@ -142,6 +143,8 @@ def _find(out: Path, asked: dict[str, Any]) -> dict[str, Any] | None:
     except (ValueError, KeyError, TypeError, RecursionError):
         raise OtherTraining(f"{out}: asked.json is damaged; delete this folder or give another --out.") from None
     other = [name for name, value in asked.items() if before.get(name) != value]
+    if other and not any(out.glob("train_state-*.bin")):
+        return None
     if other:
         raise OtherTraining(
             f"{out}: another training is here ({_option(other[0])} was {_said(before.get(other[0]))}, now "

@@ -131,6 +131,14 @@ def test_the_folder_is_named_after_the_network(admitted: Admitted) -> None:
     assert folder_of(request, training_manifest(request, admitted)) == Path("train-b2c32")
 
 
+def test_a_training_that_never_saved_a_state_gives_way(admitted: Admitted, tmp_path: Path) -> None:
+    """As one that the trainer refused at its start."""
+    job_of(admitted, asking(tmp_path, steps=5, device="cuda"))
+    job = job_of(admitted, asking(tmp_path, steps=6))
+    assert (job["device"], job["samples"]) == ("cpu", 6 * 64)
+    assert prepared_of(asking(tmp_path, steps=6), admitted).is_old
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -144,6 +152,7 @@ def test_the_folder_is_named_after_the_network(admitted: Admitted) -> None:
 )
 def test_another_request_is_refused(change: dict[str, Any], why: str, admitted: Admitted, tmp_path: Path) -> None:
     prepared_of(asking(tmp_path, steps=5), admitted)
+    (tmp_path / "train_state-0000000005.bin").write_bytes(b"")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     with pytest.raises(OtherTraining) as caught:
         prepared_of(replace(asking(tmp_path, steps=5), **change), admitted)
