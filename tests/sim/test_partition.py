@@ -107,7 +107,7 @@ def test_a_batch_whose_blob_is_lost_is_made_again(tmp_path: Path) -> None:
     assert all(batch.is_accepted_batch for batch in sim.state.batches.all)
 
 
-@pytest.mark.parametrize("hours", [0.5, pytest.param(4.0, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("hours", [0.25, pytest.param(4.0, marks=pytest.mark.soak)])
 def test_the_coordinator_is_away_for_hours(tmp_path: Path, hours: float) -> None:
     sim = virtually(cut_off, tmp_path, hours)
     assert sim.refused() == []
