@@ -10,22 +10,35 @@ from tests.sim.simulation import Simulation, simulated, virtually
 
 
 async def grow(
-    folder: Path, releases: int, word: str, kernel: Kernel = Kernel.BEST, skews_s: dict[str, float] | None = None
+    folder: Path,
+    releases: int,
+    word: str,
+    kernel: Kernel = Kernel.BEST,
+    skews_s: dict[str, float] | None = None,
+    refusals: int = 0,
 ) -> Simulation:
-    """A network that ends in good order once the last of so many releases is played; `kernel` is the verifier's."""
+    """A network that ends in good order once the last of so many releases, at least, is played and so many candidates are
+    refused; `kernel` is the verifier's."""
     async with simulated(folder, sim_manifest(win_rate_ppm=500_000), word, kernel=kernel) as sim:
         for name, skew_s in (skews_s or {}).items():
             sim.nodes[name].skew_s = skew_s
         sim.start()
-        await sim.until(lambda: sim.coordinator.member and sim.state.release.number == releases)
+        await sim.until(
+            lambda: sim.coordinator.member and sim.state.release.number >= releases and refused(sim) >= refusals
+        )
         await sim.until(lambda: sim.state.batches.all[-1].header.release == sim.state.release.id)
         await sim.finish()
         sim.settle()
         return sim
 
 
+def refused(sim: Simulation) -> int:
+    """How many candidates did not pass their gate."""
+    return sum(gate.record is not None and not gate.record.passed for gate in sim.state.gates.all)
+
+
 def test_a_run_grows(tmp_path: Path) -> None:
-    sim = virtually(grow, tmp_path, 2, "grow 5")
+    sim = virtually(grow, tmp_path, 2, "grow 5", Kernel.BEST, None, 1)
     state = sim.state
     contributors = [node.secret.public for node in sim.contributors]
     assert set(state.registry.peers) == set(contributors)
