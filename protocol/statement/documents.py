@@ -5,7 +5,7 @@ write the same files. `SHA256SUMS` covers all others, so that one signature of t
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
 
@@ -43,33 +43,29 @@ class Documents:
     def sign(self, secret: SecretKey) -> ReleaseStatement:
         """The statement of whoever holds the secret of `key`."""
         model_key = ModelKey(secret)
-        model_signature = model_key.sign(self._model_message)
-        provenance_signature = secret.sign(self._provenance_message)
-        sums = self._sums(provenance_signature, model_key.public, model_signature)
-        return ReleaseStatement(
+        record = ReleaseStatement(
             run=self.about.release.run,
             release=self.about.index,
             weights_sha256=self.weights_sha256,
-            provenance_signature=provenance_signature,
-            sums_signature=secret.sign(ssh_message(sums)),
+            provenance_signature=secret.sign(self._provenance_message),
+            sums_signature=bytes(ed25519.SIGNATURE_BYTES),
             model_key=model_key.public,
-            model_signature=model_signature,
+            model_signature=model_key.sign(self._model_message),
         )
+        return replace(record, sums_signature=secret.sign(ssh_message(self._sums(self._covered(record)))))
 
     def verify(self, record: ReleaseStatement) -> None:
         """Raises BadSignature or BadKey unless the record's signatures are those under these documents."""
         verify_p256(record.model_key, self._model_message, record.model_signature)
         ed25519.verify(self.key, self._provenance_message, record.provenance_signature)
-        sums = self._sums(record.provenance_signature, record.model_key, record.model_signature)
-        ed25519.verify(self.key, ssh_message(sums), record.sums_signature)
+        ed25519.verify(self.key, ssh_message(self._sums(self._covered(record))), record.sums_signature)
 
     def files(self, record: ReleaseStatement) -> dict[str, bytes]:
         """The documents' bytes by their names, with the signatures of a verified record."""
-        signed = (record.provenance_signature, record.model_key, record.model_signature)
-        sums = self._sums(*signed)
+        covered = self._covered(record)
         return {
-            **self._covered(*signed),
-            SUMS: sums,
+            **covered,
+            SUMS: self._sums(covered),
             SUMS_SIGNATURE: ssh_signature(self.key, record.sums_signature),
             SIGNERS: allowed_signers(log_origin(self.about.release.run), self.key),
         }
@@ -95,24 +91,19 @@ class Documents:
         """SHA-256 of the files that the documents describe."""
         return {self.about.network_name: self.about.release.network, self.about.weights_name: self.weights_sha256}
 
-    def _covered(self, provenance_signature: bytes, model_key: bytes, model_signature: bytes) -> dict[str, bytes]:
+    def _covered(self, record: ReleaseStatement) -> dict[str, bytes]:
         """The documents that `SHA256SUMS` lists."""
-        envelope = dsse_envelope(self._provenance, key_id(self.key), provenance_signature)
+        envelope = dsse_envelope(self._provenance, key_id(self.key), record.provenance_signature)
         release = self.about.release
         paths = {self.about.network_name: release.network_blob, self.about.weights_name: release.weights_blob}
         return {
             PROVENANCE: encode_json(envelope) + b"\n",
-            MODEL_SIGNATURE: model_bundle(self._model, model_key, model_signature),
-            MODEL_KEY: public_pem(model_key),
+            MODEL_SIGNATURE: model_bundle(self._model, record.model_key, record.model_signature),
+            MODEL_KEY: public_pem(record.model_key),
             PATHS: "".join(f"{blob_path(digest)} {name}\n" for name, digest in paths.items()).encode(),
         }
 
-    def _sums(self, provenance_signature: bytes, model_key: bytes, model_signature: bytes) -> bytes:
-        covered = self._covered(provenance_signature, model_key, model_signature)
-        digests = {name: sha256(data).digest() for name, data in covered.items()}
-        return _sums_file({**self._described, **digests})
-
-
-def _sums_file(digests: Mapping[str, bytes]) -> bytes:
-    """Lines that `sha256sum --check` reads, in order of names."""
-    return "".join(f"{digests[name].hex()}  {name}\n" for name in sorted(digests)).encode()
+    def _sums(self, covered: Mapping[str, bytes]) -> bytes:
+        """Lines that `sha256sum --check` reads, in order of names."""
+        digests = {**self._described, **{name: sha256(data).digest() for name, data in covered.items()}}
+        return "".join(f"{digests[name].hex()}  {name}\n" for name in sorted(digests)).encode()

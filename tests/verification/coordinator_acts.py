@@ -1,5 +1,7 @@
 """What the coordinator does in a history at random: decisions, bans, pardons, exits, scrutiny, cycles. For tests."""
 
+from dataclasses import replace
+
 from native.netfile import Architecture, file_bytes
 from protocol.admission import ACCEPTED, LOST, REJECTED, Admission, Decision
 from protocol.gate import GatePair, GateResult
@@ -8,6 +10,8 @@ from protocol.proof import CONTRIBUTOR, Ban, Pardon
 from protocol.proof import VERIFIER as ACCUSED_VERIFIER
 from protocol.ringer import RingerReveal
 from protocol.seeds import PPM
+from protocol.statement.documents import Documents
+from protocol.statement.stated import Stated
 from protocol.types import ZERO
 from protocol.window import GivenUpCycle, LossReport, RoundingReport, StatePoint, TrainRecord
 from tests.verification.manifests import digest_of
@@ -76,8 +80,10 @@ class CoordinatorActs(VerifierActs):
             self.attempt(RingerReveal(self.world.run, batch.index, game, ply, salt), self.coordinator)
 
     def cycle(self) -> None:
-        """The next thing that is due between a window and a release."""
+        """The next thing that is due between a window and a release's statement."""
         state, world = self.state, self.world
+        if state.statements.missing:
+            self.state_release(state.statements.missing[0])
         due = state.due_window()
         if due is not None:
             self.attempt(due.record, self.coordinator)
@@ -105,6 +111,13 @@ class CoordinatorActs(VerifierActs):
             if next_one is not None:
                 self.attempt(next_one, self.coordinator)
                 return
+
+    def state_release(self, about: Stated) -> None:
+        """A statement about a release; rarely one whose signatures are under other documents."""
+        record = Documents(about, self.word(), self.coordinator.public).sign(self.coordinator)
+        self.attempt(replace(record, release=self.roughly(record.release)), self.coordinator)
+        if self.rng.random() < self.temper:
+            self.attempt(replace(record, weights_sha256=self.word()), self.coordinator)
 
     def training(self, info: WindowInfo, seed: bytes) -> TrainRecord:
         cycle, policy = info.record.cycle, info.manifest.training

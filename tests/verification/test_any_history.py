@@ -83,6 +83,9 @@ def require_sound_cycles(state: LogState) -> None:
     assert [window.index for window in state.windows if window.index not in ended] == (
         [] if state.untrained_window is None else [state.windows[-1].index]
     )
+    released = {release.index for release in state.releases.all[1:]}
+    stated = [info.record.release for info in state.statements.all]
+    assert sorted([*stated, *(about.index for about in state.statements.missing)]) == sorted(released)
     trained = {release.train_record: release.shape for release in state.releases.all[1:]}
     for gate in state.gates.all:
         assert trained.get(gate.index, gate.train.shape) == gate.train.shape

@@ -74,6 +74,8 @@ def snapshot(state: LogState) -> tuple[object, ...]:
         tuple(window.record for window in state.windows),
         tuple(state.trainings),
         tuple(state.given_up),
+        state.statements.missing,
+        state.statements.all,
         None if gate is None else (gate.index, tuple(gate.scores), gate.decision, gate.record, gate.barred),
         tuple(state.faults),
         state.beacons.covered,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from protocol.blob import verify_blob
 from protocol.errors import BadDigest, ProtocolError
-from protocol.layout import BLOBS, CHECKPOINT, MANIFEST, RELEASES, ROOT, blob_path, release_path
+from protocol.layout import BLOBS, CHECKPOINT, MANIFEST, RELEASES, ROOT, STATEMENTS, blob_path, release_path
 from protocol.tiles import ENTRIES, Tile, encode_entries, verify_hashes
 from verification.audit.folder import AuditFault, Folder
 from verification.state import LogState
@@ -34,7 +34,8 @@ def audit_files(
         top = path.partition("/")[0]
         if path in copies:
             if data != copies[path]:
-                raise AuditFault(f"File {path} is not the one that the log gives.")
+                held = "what its statement signs" if top == STATEMENTS else "the entry that the log holds"
+                raise AuditFault(f"File {path} is not {held}.")
         elif top == "tile":
             _check_tile(path, data, state, entries)
         elif top == BLOBS:
