@@ -21,6 +21,7 @@ from native.network import Kernel
 from native.pipe import MAX_THREADS, VERSION, Ready
 from native.pipe_error import PipeError
 from native.pool import Pool
+from native.priority import give_way
 from native.server import Server
 
 FAILED = 1
@@ -91,7 +92,7 @@ def main() -> None:
     options = Options("native.serve")
     options.add_argument("--kernel", default=Kernel.best().encode(), metavar="K", help="what evaluates (the best)")
     given = options.parse_args()
-    os.nice(given.nice)
+    give_way(given.nice)
     try:
         kernel = Kernel.parse(given.kernel)
         if kernel == Kernel.BEST:

@@ -17,6 +17,7 @@ from native.errors import EngineError
 from native.network import Kernel
 from native.pipe import VERSION, Ready
 from native.pool import Pool
+from native.priority import give_way
 from native.serve import Options, refuse, serve
 
 FAILED = 1
@@ -28,7 +29,7 @@ def main() -> None:
     options = Options("trainer.serving.serve")
     options.add_argument("--device", default="cpu", metavar="D", help="cpu or cuda (cpu)")
     given = options.parse_args()
-    os.nice(given.nice)
+    give_way(given.nice)
     try:
         import torch
 
