@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from protocol.ed25519 import SecretKey
 from protocol.errors import BadKey, BadSignature
 
+KEY_BYTES: Final = 33
+SIGNATURE_BYTES: Final = 64
 _ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 _DOMAIN: Final = b"gonode/model-key/v1\0"
 
@@ -36,6 +38,8 @@ class ModelKey:
 
 def verify_p256(key: bytes, message: bytes, signature: bytes) -> None:
     """Raises BadKey, or BadSignature unless `signature` (64 bytes) is the key's of `message`."""
+    if len(signature) != SIGNATURE_BYTES:
+        raise BadSignature(f"A signature has {SIGNATURE_BYTES} bytes, not {len(signature)}.")
     try:
         _point(key).verify(signature_der(signature), message, ec.ECDSA(SHA256()))
     except InvalidSignature as error:
@@ -53,6 +57,8 @@ def public_pem(key: bytes) -> bytes:
 
 
 def _point(key: bytes) -> ec.EllipticCurvePublicKey:
+    if len(key) != KEY_BYTES:
+        raise BadKey(f"A model key has {KEY_BYTES} bytes, not {len(key)}.")
     try:
         return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), key)
     except ValueError as error:

@@ -27,6 +27,7 @@ from protocol import (
 )
 from protocol.entries import ENTRY_TYPES, parse_entry
 from protocol.errors import ProtocolError
+from protocol.statement import p256
 from tests.fuzz.command import run_command
 from tests.fuzz.mutation import MAX_BYTES, mutate, mutate_record
 from tests.vectors.record_examples import Example, examples
@@ -54,6 +55,7 @@ def targets() -> list[Target]:
     games = batch.parse_batch(raw)
     pass_through = ticket.Ticket(bytes(32), bytes(32), ("/ip4/192.0.2.1/tcp/1",)).encode().encode()
     chunks = blob.chunk_list(bytes(3))
+    model_key = p256.ModelKey(ALICE)
     made = examples()
     signed = [each.record.seal(each.signer) for each in made.values() if each.signer is not None]
     entries = tuple(each.encode() for each in signed if each.type in ENTRY_TYPES)
@@ -62,6 +64,7 @@ def targets() -> list[Target]:
         Target("envelope", _envelope, (sealed.encode(),)),
         Target("entry", lambda data: parse_entry(data).envelope.encode(), entries),
         Target("ed25519", _signature, (ALICE.public + ALICE.sign(b"message"),)),
+        Target("p256", _model_signature, (model_key.public + model_key.sign(b"message"),)),
         Target("keyfile", _keyfile, (keyfile.encode_key(ALICE, None),)),
         Target("compress", _compressed, (compress.compress(raw), compress.compress(b"word " * 1000))),
         Target("note", lambda data: checkpoint.SignedNote.parse(data).encode(), (note.encode(),)),
@@ -96,6 +99,10 @@ def _envelope(data: bytes) -> bytes:
 
 def _signature(data: bytes) -> None:
     ed25519.verify(data[:32], b"message", data[32:])
+
+
+def _model_signature(data: bytes) -> None:
+    p256.verify_p256(data[:33], b"message", data[33:])
 
 
 def _keyfile(data: bytes) -> bytes | None:

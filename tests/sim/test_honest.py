@@ -71,6 +71,10 @@ def test_a_run_grows(tmp_path: Path) -> None:
     assert any(not result.drawn for result in results)
     assert {result.result.player for result in results} == {*contributors, sim.coordinator.secret.public}
 
+    # Each release is followed by its statement.
+    released = [release.index for release in state.releases.all[1:]]
+    assert [(info.record.release, info.index) for info in state.statements.all] == [(at, at + 1) for at in released]
+
     # Contributors ended the series of each old release with a final batch, and played on with the next.
     for number, release in enumerate(state.releases.all[:-1]):
         for peer in contributors:
