@@ -20,13 +20,13 @@ from node.peering.memory.network import MemoryNetwork
 from protocol import checkpoint
 from protocol.checkpoint import SignedNote
 from protocol.seeds import log_origin
-from tests.node.founding.holders import ADDRESS, found
+from tests.node.founding.holders import ADDRESS, QUICK, found
 from tests.sim.inline_engine import InlineEngine
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    found_run(tmp_path, None, [], ADDRESS, Choices(("7x7",)))
+    found_run(tmp_path, None, [], ADDRESS, QUICK)
     return Home(tmp_path)
 
 
@@ -71,7 +71,7 @@ async def test_the_next_key_signs_from_the_entry_that_names_it(home: Home) -> No
 
 async def test_it_starts_without_what_is_not_signed_yet(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    found_run(tmp_path, None, [], ADDRESS, Choices(("7x7",)))
+    found_run(tmp_path, None, [], ADDRESS, QUICK)
     await started(home)
     propose_root(home, lambda root, _: (root, root.roles))
     amend(home, None, Choices((), ("admission.tick_s=9",)), None)

@@ -14,12 +14,14 @@ from tests.node.keys import secret
 ADDRESS = "/ip4/127.0.0.1/tcp/4001"
 HOLDERS = [secret(200 + number) for number in range(3)]
 STRANGER = secret(299)
+QUICK = Choices(("7x7", "no-gates"))
+"""A run that is made at once, since its gate has no power to be computed."""
 
 
-def found(directory: Path, verifiers: Sequence[bytes] = (), preset: str = "7x7") -> FoundedRun:
+def found(directory: Path, verifiers: Sequence[bytes] = ()) -> FoundedRun:
     """The run as founded, with no signature yet."""
     owners = [key.public for key in HOLDERS]
-    return found_run(directory, None, verifiers, ADDRESS, Choices((preset,)), owners, 2)
+    return found_run(directory, None, verifiers, ADDRESS, QUICK, owners, 2)
 
 
 def sign(home: Home, folder: Path, *secrets: SecretKey) -> list[Proposal]:

@@ -24,7 +24,7 @@ from node.founding.succession import NEXT, prepare_key, present_key
 from protocol.errors import ProtocolError
 from protocol.receipt import Tick
 from protocol.root import VERIFIER, Root
-from tests.node.founding.holders import ADDRESS, HOLDERS, STRANGER, found, sign
+from tests.node.founding.holders import ADDRESS, HOLDERS, QUICK, STRANGER, found, sign
 from tests.node.keys import secret
 from verification.state import LogState
 
@@ -79,11 +79,11 @@ def test_a_run_by_keys_that_cannot_be(tmp_path: Path) -> None:
     a, b = A.public, B.public
     for owners, threshold, why in (([a, a], 2, "twice"), ([a, b], 3, "cannot be 3"), ([], 2, "needs the root's keys")):
         with pytest.raises(FoundingError, match=why):
-            found_run(tmp_path, None, [], ADDRESS, Choices(("7x7",)), owners, threshold)
+            found_run(tmp_path, None, [], ADDRESS, QUICK, owners, threshold)
     with pytest.raises(ProtocolError):
-        found_run(tmp_path, None, [], ADDRESS, Choices(("7x7",)), [bytes(32)], 1)
+        found_run(tmp_path, None, [], ADDRESS, QUICK, [bytes(32)], 1)
     assert not (tmp_path / "ticket").exists()
-    assert found_run(tmp_path, None, [], ADDRESS, Choices(("7x7",)), [a, b]).root.threshold == 2
+    assert found_run(tmp_path, None, [], ADDRESS, QUICK, [a, b]).root.threshold == 2
 
 
 def test_what_lacks_signatures_is_not_logged(home: Home, tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_an_amendment_that_cannot_be(home: Home, tmp_path: Path) -> None:
         ((), "Nothing is to be changed"),
         (("name=run",), "would say what it says now"),
         (("network.blocks=9",), "gonode coordinate --grow"),
-        (("gate.games=4",), "can never pass"),
+        (("gate.kind=sprt", "gate.games=4"), "can never pass"),
     ):
         with pytest.raises(FoundingError, match=why):
             amend(home, None, Choices((), settings), None)
@@ -324,7 +324,7 @@ def test_an_amendment_adds_to_the_one_that_waits(home: Home, tmp_path: Path) -> 
 
 
 def test_the_key_in_the_directory_signs_what_waits(tmp_path: Path) -> None:
-    found_run(tmp_path, None, [], ADDRESS, Choices(("7x7",)))
+    found_run(tmp_path, None, [], ADDRESS, QUICK)
     home = Home(tmp_path)
     with pytest.raises(ProposalError, match="nothing waits"):
         sign_waiting(home, load_key(home.key("root")))
