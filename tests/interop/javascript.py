@@ -22,41 +22,42 @@ UNREACHABLE = {"EAI_AGAIN", "ENOTFOUND", "ECONNREFUSED", "ECONNRESET", "ETIMEDOU
 """What npm says when it reaches no registry."""
 
 
-def install() -> None:
-    """Puts programs and packages into `INSTALLED`, the latter only after a change; skips the test where that cannot be."""
-    _require_node()
-    INSTALLED.mkdir(parents=True, exist_ok=True)
-    with (INSTALLED / ".lock").open("w") as lock:
+def install(source: Path = HERE, installed: Path = INSTALLED) -> None:
+    """Puts programs and packages into `installed`, the latter only after a change; skips the test where that cannot be."""
+    require_node()
+    installed.mkdir(parents=True, exist_ok=True)
+    with (installed / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # other test processes install here as well
-        _install_locked()
+        _install_locked(source, installed)
 
 
-def _install_locked() -> None:
-    stamp = INSTALLED / ".installed"
+def _install_locked(source: Path, installed: Path) -> None:
+    stamp = installed / ".installed"
     names = ("package.json", "package-lock.json", ".npmrc")
-    wanted = "".join((HERE / name).read_text(encoding="utf-8") for name in names)
-    for path in (*(HERE / name for name in names), *HERE.glob("*.js")):
-        shutil.copy(path, INSTALLED)
+    wanted = "".join((source / name).read_text(encoding="utf-8") for name in names)
+    for path in (*(source / name for name in names), *source.glob("*.js")):
+        shutil.copy(path, installed)
     if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
         return
     stamp.unlink(missing_ok=True)
     patience = ("--fetch-retries", "1", "--fetch-timeout", "60000")
     command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", *patience]
-    done = subprocess.run(command, cwd=INSTALLED, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=installed, capture_output=True, text=True, timeout=300, check=False)
     if _is_unreachable(done.stderr):
-        pytest.skip("npm reaches no registry, so js-libp2p cannot be installed")
+        pytest.skip(f"npm reaches no registry, so what {source.name} needs cannot be installed")
     assert done.returncode == 0, done.stderr
     stamp.write_text(wanted, encoding="utf-8")
 
 
-def _require_node() -> None:
+def require_node() -> None:
+    """Skips the test where Node.js or npm is missing or too old."""
     for command in ("node", "npm"):
         if shutil.which(command) is None:
             pytest.skip(f"{command} is not installed")
     text = subprocess.run(["node", "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
     version = tuple(map(int, re.findall(r"\d+", text)[:2]))
     if version < NODE:
-        pytest.skip(f"js-libp2p needs Node.js {'.'.join(map(str, NODE))} or later; here is {text.strip()}")
+        pytest.skip(f"Node.js {'.'.join(map(str, NODE))} or later is needed; here is {text.strip()}")
 
 
 def _is_unreachable(said: str) -> bool:

@@ -4,6 +4,7 @@ import { sha256 as hash } from './vendor/noble-hashes/sha2.js'
 import { Wrong } from './wrong.js'
 
 const ENCODER = new TextEncoder()
+const DIGITS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
 /**
  * @param {string} text
@@ -32,7 +33,7 @@ export function textOf (bytes) {
 export function hex (bytes) {
   let text = ''
   for (const byte of bytes) {
-    text += byte.toString(16).padStart(2, '0')
+    text += DIGITS[byte]
   }
   return text
 }

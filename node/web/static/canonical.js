@@ -6,8 +6,8 @@
 import { compare, utf8 } from './bytes.js'
 import { Wrong } from './wrong.js'
 
-/** @typedef {null | boolean | number | bigint | string | Uint8Array | Value[] | {[name: string]: Value}} Value */
-/** @typedef {{[name: string]: Value}} Fields */
+/** @typedef {import('../types/values.d.ts').Value} Value */
+/** @typedef {import('../types/values.d.ts').Fields} Fields */
 
 const MOST_BYTES = 65_536
 const MOST_DEPTH = 8

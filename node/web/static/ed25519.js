@@ -4,14 +4,15 @@
 // first half: WebCrypto of common browsers takes a forgery under the identity key. Two known answers decide whether a
 // browser's WebCrypto is used: a right signature, and one that holds only with the cofactor, which is refused here.
 
-import { etc, hashes, Point } from './vendor/noble-ed25519/index.js'
+import { etc, Point } from './vendor/noble-ed25519/index.js'
 import { sha512 } from './vendor/noble-hashes/sha2.js'
 import { concat, hex, isSame, unhex, utf8 } from './bytes.js'
 import { Wrong } from './wrong.js'
 
 const KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
-const P = 2n ** 255n - 19n
+/** p is `ed` and this, little-endian: from it on no y is canonical. */
+const REST_OF_P = 'ff'.repeat(30) + '7f'
 const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n
 const LOW_ORDER_Y = new Set([
   '0000000000000000000000000000000000000000000000000000000000000000',
@@ -19,7 +20,7 @@ const LOW_ORDER_Y = new Set([
   '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
   'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
   'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f'
-].map((y) => little(unhex(y))))
+])
 
 /** RFC 8032, 7.1, test 2. */
 const RIGHT = {
@@ -37,8 +38,6 @@ const RESIDUE = {
 }
 
 /** @typedef {(key: Uint8Array, message: Uint8Array, signature: Uint8Array) => Promise<boolean>} Verifier */
-
-hashes.sha512 = sha512
 
 /** @type {Promise<{name: string, holds: Verifier}> | undefined} */
 let chosen
@@ -77,11 +76,13 @@ export async function verify (key, message, signature) {
  * @param {string} what
  */
 function requireSound (point, what) {
-  const y = little(point) & (1n << 255n) - 1n
-  if (LOW_ORDER_Y.has(y % P)) {
+  const y = point.slice()
+  const top = y.length - 1
+  y[top] = /** @type {number} */ (y[top]) & 0x7f // without the sign of x
+  if (LOW_ORDER_Y.has(hex(y))) {
     throw new Wrong('bad signature', `${what} is a point of low order.`)
   }
-  if (y >= P) {
+  if (hex(y).endsWith(REST_OF_P) && /** @type {number} */ (y[0]) >= 0xed) {
     throw new Wrong('bad signature', `${what} is not canonically encoded.`)
   }
 }

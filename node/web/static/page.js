@@ -36,14 +36,14 @@ function start () {
   byId('command').textContent = `gonode audit --url ${folder.base.href}`
   const { run } = fragment()
   if (run !== undefined) {
-    /** @type {HTMLTextAreaElement} */ (byId('ticket')).value = run
+    ticketBox().value = run
   }
   byId('expect').addEventListener('submit', (event) => {
     event.preventDefault()
     begin()
   })
-  byId('release').addEventListener('change', (event) => {
-    location.hash = `release=${/** @type {HTMLSelectElement} */ (event.target).value}`
+  byId('release').addEventListener('change', () => {
+    location.hash = `release=${releaseBox().value}`
   })
   window.addEventListener('hashchange', showRelease)
   begin()
@@ -89,7 +89,7 @@ async function showRelease () {
   const most = current.history.releases.length
   const asked = Number(fragment().release ?? most)
   const chosen = Number.isInteger(asked) && asked >= 0 && asked <= most ? asked : most
-  /** @type {HTMLSelectElement} */ (byId('release')).value = `${chosen}`
+  releaseBox().value = `${chosen}`
   await auditRelease(folder, current, chosen, tell)
   try {
     const { link } = /** @type {NonNullable<typeof current.zero>} */ (current.zero)
@@ -136,14 +136,14 @@ function showVerdict (state, title, about) {
 /** @param {Findings} current */
 function fillReleases ({ history }) {
   const options = history.releases.map((entry, at) => element('option', { value: `${at + 1}` }, `${at + 1} · ${entry.record.name}`))
-  const select = /** @type {HTMLSelectElement} */ (byId('release'))
+  const select = releaseBox()
   select.replaceChildren(...options.reverse(), element('option', { value: '0' }, '0 · drawn from the manifest'))
   select.disabled = false
 }
 
 /** @returns {Expected | undefined} what the visitor or the page expects; undefined where it cannot be read */
 function expectedRun () {
-  const typed = /** @type {HTMLTextAreaElement} */ (byId('ticket')).value.trim()
+  const typed = ticketBox().value.trim()
   const known = meta('gonode-run')
   byId('expect-fault').textContent = ''
   try {
@@ -164,4 +164,12 @@ function fragment () {
 /** @param {string} name */
 function meta (name) {
   return document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? ''
+}
+
+function ticketBox () {
+  return /** @type {HTMLTextAreaElement} */ (byId('ticket'))
+}
+
+function releaseBox () {
+  return /** @type {HTMLSelectElement} */ (byId('release'))
 }

@@ -1,17 +1,23 @@
 // Which batches are released to training at an entry (docs/spec/admission.md, "Hold-back"; verification/identities.py).
 //
-// It follows what happens to contributors in an ordinary run: admissions, hold-back, probation, accusations, bans, exits,
+// It follows what happens to contributors in an ordinary run: admissions, hold-back, probation, accusations, gaps and exits,
 // ringers, withdrawals. What it does not follow is named in `strange`: then only the whole state of `gonode audit` can tell.
 
-import { count, hexOf, hexesOf, mapOf, mapsOf, text } from './records.js'
+import { bytesOf, count, hexOf, hexesOf, mapOf, mapsOf, text } from './records.js'
 
 /** @typedef {import('./records.js').Entry} Entry */
 /** @typedef {import('./canonical.js').Fields} Fields */
 
 /**
- * A logged batch. `accepting`: verifiers whose verdict accepts it; `orders`: exits that it waits for.
- * @typedef {{entry: Entry, peer: string, games: number, plies: number, admitted: number | undefined, outcome: string,
+ * A logged batch. `owner`: whose seeds its games have; `gap`: what it fills in; `accepting`: verifiers whose verdict accepts it;
+ * `orders`: exits that it waits for.
+ * @typedef {{entry: Entry, peer: string, owner: string, release: string, first: number, gap: Gap | undefined, games: number, plies: number, admitted: number | undefined, outcome: string,
  *   verifier: string, accepting: Set<string>, isDropped: boolean, isLeaving: boolean, orders: Set<number>}} Batch
+ */
+
+/**
+ * Games of a lost batch, which hold what comes after them until `filler` is accepted; up to `lastIndex` others may try.
+ * @typedef {{owner: string, release: string, first: number, lastIndex: number, filler: Batch | undefined}} Gap
  */
 
 /** Entries after which this file does not know what is released. */
@@ -55,6 +61,9 @@ export class Released {
   #byDigest = new Map()
   /** @type {Map<number, string>} names of entries that order checks */
   #orders = new Map()
+  /** @type {Gap[]} */
+  #gaps = []
+  #timeout = 0
   #probation = 0
   #holdBack = 0
 
@@ -69,6 +78,17 @@ export class Released {
    * @param {import('./roots.js').Root} root in force
    */
   apply (entry, root) {
+    this.#follow(entry, root)
+    for (const gap of this.#gaps.filter(({ filler }) => filler === undefined)) {
+      this.#settle(gap, entry.index + 1)
+    }
+  }
+
+  /**
+   * @param {Entry} entry
+   * @param {import('./roots.js').Root} root
+   */
+  #follow (entry, root) {
     const { index, name, record } = entry
     if (STRANGE.includes(name) || (name === 'root' && index > 0)) {
       this.strange.push(`a ${name} at entry ${index}`)
@@ -78,6 +98,7 @@ export class Released {
         const policy = mapOf(record, 'admission')
         this.#probation = count(policy, 'probation_batches')
         this.#holdBack = count(policy, 'hold_back_batches')
+        this.#timeout = count(policy, 'timeout_entries')
         return
       }
       case 'batch-header': return this.#addBatch(entry)
@@ -85,7 +106,7 @@ export class Released {
       case 'admission': return mapsOf(record, 'decisions').forEach((decision) => this.#decide(decision, index))
       case 'ban': return this.#ban(hexOf(record, 'subject'), index, root)
       case 'exit': return hexesOf(record, 'peers').forEach((peer) => this.#exit(peer, index))
-      case 'ringer-reveal': return this.#retire(record)
+      case 'ringer-reveal': return this.#retire(record, index)
       case 'epoch-reveal': return void this.#orders.set(index, name)
       case 'scrutiny': {
         const contributor = this.contributors.get(hexOf(record, 'peer'))
@@ -100,9 +121,19 @@ export class Released {
   #addBatch (entry) {
     const { index, record, envelope } = entry
     const peer = hexOf(record, 'peer')
+    const owner = hexOf(record, 'fill_for') || peer
+    const release = hexOf(record, 'release')
+    const first = count(record, 'first_counter')
+    const gap = bytesOf(record, 'fill_for').length === 0
+      ? undefined
+      : this.#gaps.find((each) => each.owner === owner && each.release === release && each.first === first)
     const batch = {
       entry,
       peer,
+      owner,
+      release,
+      first,
+      gap,
       games: count(record, 'games'),
       plies: count(record, 'plies'),
       admitted: undefined,
@@ -119,6 +150,9 @@ export class Released {
     contributor.held.push(batch)
     if (batch.games > 0) {
       contributor.first.push(batch)
+    }
+    if (gap !== undefined) {
+      gap.filler = batch
     }
     this.batches.set(index, batch)
     this.#byDigest.set(envelope.digest.join(), index)
@@ -166,7 +200,7 @@ export class Released {
       if (outcome === 'lost' && this.#orders.has(order)) {
         this.strange.push(`a check ordered at entry ${order} that is lost`)
       } else if (outcome !== 'accepted') {
-        this.#withdraw(batch)
+        this.#withdraw(batch, index)
       }
     } else {
       batch.outcome = outcome
@@ -178,15 +212,91 @@ export class Released {
         }
       } else {
         contributor.remove(batch, true)
-        if (outcome === 'lost' && batch.games > 0) {
-          this.strange.push(`the lost batch of entry ${batch.entry.index}`)
-        }
       }
+      this.#settleGap(batch, index)
     }
     if (outcome === 'rejected') {
-      this.#expel(contributor)
+      this.#expel(contributor, index)
     }
     this.#release(contributor)
+  }
+
+  /**
+   * @param {Batch} batch a decided one: it filled in games, or failed to; or its own are lost, so that others may play them
+   * @param {number} index
+   */
+  #settleGap (batch, index) {
+    const isFilling = batch.entry.record.fill_for instanceof Uint8Array && batch.entry.record.fill_for.length > 0
+    if (batch.gap !== undefined && batch.outcome === 'accepted') {
+      this.#gaps = this.#gaps.filter((each) => each !== batch.gap)
+      const owner = this.contributors.get(batch.owner)
+      if (owner !== undefined) {
+        this.#release(owner)
+      }
+    } else if (batch.gap !== undefined) {
+      this.#reopen(batch.gap, index)
+    } else if (batch.outcome === 'lost' && batch.games > 0 && !isFilling) {
+      const { owner, release, first } = batch
+      this.#gaps.push({ owner, release, first, lastIndex: index + this.#timeout, filler: undefined })
+    }
+  }
+
+  /**
+   * @param {Gap} gap
+   * @param {number} index
+   */
+  #reopen (gap, index) {
+    gap.filler = undefined
+    gap.lastIndex = index + this.#timeout
+  }
+
+  /**
+   * Closes a gap whose owner is out; where nobody filled it in time, the series ends there.
+   * @param {Gap} gap
+   * @param {number} size
+   */
+  #settle (gap, size) {
+    const owner = this.contributors.get(gap.owner)
+    if (!this.#gaps.includes(gap) || owner === undefined) {
+      return
+    }
+    if (owner.isOut) {
+      this.#gaps = this.#gaps.filter((each) => each !== gap)
+    } else if (size > gap.lastIndex) {
+      /** @param {Batch | Gap} each */
+      const isOfSeries = (each) => each.owner === gap.owner && each.release === gap.release
+      this.#drop(owner, owner.held.filter((each) => isOfSeries(each) && each.first > gap.first), size - 1)
+      this.#gaps = this.#gaps.filter((each) => !isOfSeries(each) || each.first < gap.first || each.filler !== undefined)
+      this.#release(owner)
+    }
+  }
+
+  /**
+   * @param {Contributor} contributor
+   * @param {Batch[]} batches of it that will never be released
+   * @param {number} index
+   */
+  #drop (contributor, batches, index) {
+    for (const batch of batches) {
+      if (batch.gap !== undefined && batch.outcome === '' && !batch.isDropped) {
+        this.#reopen(batch.gap, index)
+      }
+      batch.isDropped = true
+    }
+    contributor.held = contributor.held.filter((each) => !each.isDropped)
+    contributor.first = contributor.first.filter((each) => each.admitted !== undefined || !each.isDropped)
+    for (const [name, batch] of contributor.accusing) {
+      if (batch.isDropped) {
+        contributor.accusing.delete(name)
+      }
+    }
+  }
+
+  /** @param {Batch} batch */
+  #isBlocked (batch) {
+    const isHeld = batch.peer === batch.owner && this.#gaps.some((gap) =>
+      gap.owner === batch.owner && gap.release === batch.release && gap.first < batch.first)
+    return isHeld || batch.orders.size > 0
   }
 
   /** @param {Contributor} contributor */
@@ -196,39 +306,43 @@ export class Released {
     if (contributor.isOut || contributor.accusing.size > 0 || !isPassed) {
       return
     }
-    const mayLeave = contributor.held.every((each) => !each.isLeaving || each.orders.size === 0)
+    const mayLeave = contributor.held.every((each) => !each.isLeaving || !this.#isBlocked(each))
     for (const batch of [...contributor.held]) {
       if (batch.outcome === '' && !batch.isDropped) {
         break // what is released rests on the draws of all that came before it
       }
       const later = contributor.accepted.filter((index) => index > batch.entry.index).length
       const isDue = later >= this.#holdBack || (batch.isLeaving && mayLeave)
-      if (batch.admitted !== undefined && isDue && batch.orders.size === 0) {
+      if (batch.admitted !== undefined && isDue && !this.#isBlocked(batch)) {
         contributor.remove(batch, false)
         this.#released.add(batch)
       }
     }
   }
 
-  /** @param {Batch} batch one that is found to be wrong, or is gone, after it was accepted */
-  #withdraw (batch) {
+  /**
+   * @param {Batch} batch one that is found to be wrong, or is gone, after it was accepted
+   * @param {number} index
+   */
+  #withdraw (batch, index) {
     const contributor = this.#of(batch)
+    if (batch.gap !== undefined && batch.outcome === '' && !batch.isDropped) {
+      this.#reopen(batch.gap, index)
+    }
     batch.isDropped = true
     contributor.remove(batch, batch.admitted === undefined)
     contributor.accepted = contributor.accepted.filter((index) => index !== batch.entry.index)
     this.#released.delete(batch)
   }
 
-  /** @param {Contributor} contributor of whom nothing is released any more */
-  #expel (contributor) {
+  /**
+   * @param {Contributor} contributor of whom nothing is released any more
+   * @param {number} index
+   */
+  #expel (contributor, index) {
     contributor.isOut = true
     const accused = new Set(contributor.accusing.values())
-    contributor.held.filter((each) => each.outcome !== '' || !accused.has(each)).forEach((each) => { each.isDropped = true })
-    contributor.held = contributor.held.filter((each) => !each.isDropped)
-    contributor.first = contributor.first.filter((each) => each.admitted !== undefined || !each.isDropped)
-    for (const [name, batch] of contributor.accusing) {
-      if (batch.isDropped) contributor.accusing.delete(name)
-    }
+    this.#drop(contributor, contributor.held.filter((each) => each.outcome !== '' || !accused.has(each)), index)
   }
 
   /**
@@ -239,7 +353,7 @@ export class Released {
   #ban (subject, index, root) {
     const contributor = this.contributors.get(subject)
     if (contributor !== undefined) {
-      this.#expel(contributor)
+      this.#expel(contributor, index)
       contributor.batches.forEach((each) => this.#released.delete(each))
     } else if (root.roles.some((role) => role.key === subject)) {
       this.strange.push(`the ban of a verifier at entry ${index}`)
@@ -266,13 +380,16 @@ export class Released {
     this.#release(contributor)
   }
 
-  /** @param {Fields} reveal the contributor was the coordinator's own */
-  #retire (reveal) {
+  /**
+   * @param {Fields} reveal the contributor was the coordinator's own
+   * @param {number} index
+   */
+  #retire (reveal, index) {
     const batch = this.batches.get(count(reveal, 'index'))
     if (batch !== undefined) {
       const contributor = this.#of(batch)
       contributor.accusing.clear()
-      this.#expel(contributor)
+      this.#expel(contributor, index)
       contributor.batches.forEach((each) => this.#released.delete(each))
     }
   }

@@ -12,8 +12,9 @@ const MOST = 20
  */
 export function savedHeads (run) {
   try {
+    /** @type {{size: number, root: string, seen: string}[]} */
     const heads = JSON.parse(localStorage.getItem(nameOf(run)) ?? '[]')
-    return heads.map((/** @type {{size: number, root: string, seen: string}} */ { size, root, seen }) => ({ size, rootHash: unhex(root), seen }))
+    return heads.map(({ size, root, seen }) => ({ size, rootHash: unhex(root), seen: `${seen}` }))
       .filter(({ size, rootHash }) => Number.isSafeInteger(size) && size >= 0 && rootHash.length === 32)
   } catch {
     return []

@@ -11,7 +11,7 @@ const STATES = {
   runs: ['…', 'checking'],
   pass: ['✓', 'holds'],
   fail: ['✗', 'fails'],
-  none: ['–', 'not checked']
+  none: ['○', 'not checked']
 }
 
 /**

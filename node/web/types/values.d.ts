@@ -1,0 +1,4 @@
+// What canonical bytes hold (docs/spec/canonical.md); a type that names itself, which comments cannot.
+
+export type Value = null | boolean | number | bigint | string | Uint8Array | Value[] | Fields
+export interface Fields { [name: string]: Value }

@@ -1,0 +1,42 @@
+// Audits folders with the audit page's modules: reads `{files, changes, run, seen, bare}` from standard input. `files` maps paths to
+// hexadecimal digits, each of `changes` some of them to others or null. Prints, for each change, the answers by step: `[state,
+// sentence]` for the log and the newest release, and with `all` the windows of every release.
+
+import { readFileSync } from 'node:fs'
+
+import { auditLog, auditRelease } from '../../node/web/static/audit.js'
+import { hex, unhex } from '../../node/web/static/bytes.js'
+
+const { files, changes, run, seen = [], all = false } = JSON.parse(readFileSync(0, 'utf8'))
+const whole = new Map(Object.entries(files).map(([path, text]) => [path, unhex(text)]))
+const saved = seen.map(({ size, root }) => ({ size, rootHash: unhex(root), seen: '2026-01-01T00:00:00Z' }))
+const expected = run === undefined ? {} : { run: unhex(run), by: 'visitor' }
+
+const outputs = []
+for (const change of changes) {
+  outputs.push(await audit(new Map([...whole, ...Object.entries(change).map(([path, text]) => [path, text && unhex(text)])])))
+}
+console.log(JSON.stringify(outputs))
+
+async function audit (held) {
+  const answers = {}
+  const tell = ({ id, state, sentence }) => { answers[id] = [state, sentence] }
+  const folder = {
+    read: async (path, most) => {
+      const bytes = held.get(path) ?? null
+      if (bytes !== null && bytes.length > most) throw new Error(`${path} is longer than ${most}`)
+      return bytes
+    }
+  }
+  const found = await auditLog(folder, expected, () => saved, tell, () => {})
+  if (found === undefined) {
+    return answers
+  }
+  await auditRelease(folder, found, found.history.releases.length, tell)
+  if (all) {
+    answers.windows = Object.fromEntries([...found.history.windows].map(([index, { window, strange }]) => [index, { ...window, strange }]))
+    answers.names = [...found.history.names.values()].map(({ name }) => name)
+    answers.root = hex(found.tree.root())
+  }
+  return answers
+}

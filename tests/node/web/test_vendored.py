@@ -1,0 +1,52 @@
+"""Code of others is what its packages hold, and the page's own code is small, imports by name, and names no other host."""
+
+import re
+import tomllib
+from hashlib import sha256
+from pathlib import Path
+
+HOME = Path(__file__).parents[3] / "node" / "web"
+STATIC = HOME / "static"
+VENDOR = STATIC / "vendor"
+OWN = sorted(STATIC.glob("*.js"))
+
+
+def test_vendored_files_are_pinned() -> None:
+    pinned = tomllib.loads((HOME / "vendored.toml").read_text(encoding="utf-8"))
+    found = {
+        folder.name: {file.name: sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()}
+        for folder in VENDOR.iterdir()
+    }
+    assert found == {name: each["files"] for name, each in pinned.items()}
+    for name, each in pinned.items():
+        assert each["licence"] == "MIT"
+        assert re.fullmatch(r"\d+\.\d+\.\d+", each["version"])
+        assert re.fullmatch(r"sha512-[A-Za-z0-9+/]{86}==", each["integrity"])
+        assert "MIT License" in (VENDOR / name / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_modules_import_what_is_there() -> None:
+    for module in [*OWN, *VENDOR.rglob("*.js")]:
+        text = module.read_text(encoding="utf-8")
+        for target in re.findall(r"^(?:import|export) .*? from ['\"](.*?)['\"]", text, re.M | re.S):
+            assert target.startswith("."), (module, target)
+            assert (module.parent / target).is_file(), (module, target)
+        assert not re.search(r"\bimport\(", text), module
+
+
+def test_own_code_names_no_host_and_makes_no_html() -> None:
+    own = [*OWN, STATIC / "page.css", HOME / "pages" / "audit.html"]
+    assert len(own) > 20
+    for file in own:
+        text = file.read_text(encoding="utf-8")
+        assert "://" not in text, file
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", text), (
+            file
+        )
+    assert max(len(file.read_text(encoding="utf-8").splitlines()) for file in OWN) <= 500
+
+
+def test_the_page_has_no_inline_code() -> None:
+    page = (HOME / "pages" / "audit.html").read_text(encoding="utf-8")
+    assert re.findall(r"<script[^>]*>([^<]*)</script>", page) == [""]
+    assert not re.search(r"\son[a-z]+=|<style|\sstyle=", page)
