@@ -19,6 +19,8 @@ from verification.roles import verify_next_root
 LOGGED_WITHIN: Final = 100
 """So many entries after a witness learned of a root version the log has to hold it, or it cosigns nothing more."""
 
+_MOST_KEPT: Final = 2 * MAX_ROOTS
+
 
 class KnownRoots:
     """The root versions that are not in `replica`'s log yet, kept in `store`."""
@@ -26,7 +28,7 @@ class KnownRoots:
     def __init__(self, replica: Replica, store: Store) -> None:
         self._replica = replica
         self._store = store
-        self._ahead: list[Root] = []
+        self._ahead: list[tuple[Root, bytes]] = []
         self._since = 0
         if replica.size >= 2:
             self.learn(stored_ahead(store))
@@ -35,7 +37,7 @@ class KnownRoots:
     def newest(self) -> Root:
         """The newest version known; the log has begun."""
         logged = self._replica.root
-        return self._ahead[-1] if self._ahead and self._ahead[-1].version > logged.version else logged
+        return self._ahead[-1][0] if self._ahead and self._ahead[-1][0].version > logged.version else logged
 
     @property
     def overdue(self) -> int | None:
@@ -46,20 +48,19 @@ class KnownRoots:
 
     def learn(self, roots: Iterable[bytes]) -> bool:
         """Takes envelopes of root versions, oldest first, as far as they follow the newest one known; whether one did."""
-        found: list[bytes] = []
+        before = self.newest
         for data in roots:
             try:
                 root = verify_next_root(data, self.newest, self._replica.run)
             except (LogFault, ProtocolError):
                 continue
-            if not found:
-                self._since = self._replica.size
-            self._ahead.append(root)
-            found.append(data)
-        if found:
-            kept = [data for data in stored_ahead(self._store) if data not in found]
-            self._store.put(AHEAD_KEY, codec.encode([*kept, *found][-MAX_ROOTS:]))
-        return bool(found)
+            self._ahead.append((root, data))
+        if self.newest is before:
+            return False
+        self._since = self._replica.size
+        waiting = [data for root, data in self._ahead if root.version > self._replica.root.version]
+        self._store.put(AHEAD_KEY, codec.encode(waiting[:_MOST_KEPT]))
+        return True
 
     def coordinators(self, size: int) -> list[bytes]:
         """The coordinator keys that may sign a head of `size` entries."""

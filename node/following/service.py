@@ -93,6 +93,8 @@ class LogService:
             case {"op": "prefix", "old": int(old), "new": int(new), **rest} if not rest and not _has_flag(old, new):
                 return codec.encode(self._prefix(old, new))
             case {"op": "roots", "version": int(version), **rest} if not rest and not _has_flag(version):
+                if not self._pace.take(peer):
+                    raise CallRefused("This node is busy: ask another one, or again later.")
                 return codec.encode({"roots": self._roots(version)})
         raise Malformed("This is not a request for a log's head, entries, prefix or roots.")
 
