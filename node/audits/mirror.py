@@ -26,6 +26,7 @@ from node.member import Member
 from node.peering.transport import TransportError, Unreachable
 from node.status import queue_of
 from protocol.checkpoint import SignedNote
+from protocol.layout import CHECKPOINT
 from verification.audit.audit import AuditOptions, AuditReport, Check
 from verification.audit.files import kept_blobs
 from verification.audit.folder import Progress, Tell
@@ -35,7 +36,7 @@ FIND_WITHIN_S: Final = 30.0
 """How long a copy made once looks for a peer with a cosigned head."""
 
 ASK_AGAIN_S: Final = 0.5
-BLOB_WITHIN_S: Final = 120.0
+BLOB_WITHIN_S: Final = 600.0
 MAX_BLOB_BYTES: Final = 256 << 20
 AT_ONCE: Final = 8
 LOOK_S: Final = 2.0
@@ -65,6 +66,8 @@ class Mirror:
         self._member = member
         self._tell = tell
         self._publisher = Publisher(member.state, member.store, member.home.public)
+        if (member.home.public / CHECKPOINT).is_file():  # a head is not shown before what it names was asked for
+            self._publisher.mend()
         self._here: set[bytes] = set()
         self._absent: dict[bytes, tuple[float, float]] = {}
         self._left = 0
@@ -96,19 +99,20 @@ class Mirror:
         meanwhile, or none showed such a head."""
         member = self._member
         assert member.follower is not None
+        head: Head | None = None
         with trio.move_on_after(FIND_WITHIN_S):
             while (head := await member.follower.cosigned()) is None:
                 await member.change_within(ASK_AGAIN_S)
-            was_here = bool(member.reach.coordinators())
-            await self._fetch_all()
-            await self._fetch_all(again=True)  # a peer may have been away for a moment
-            if self._absent and (not member.reach.peers() or (was_here and not member.reach.coordinators())):
-                raise Unreachable(
-                    f"The run's peers went away while it was copied; {len(self._absent)} of its files are missing."
-                )
-            self._show(head)
-            return
-        raise Unreachable(f"No peer of this run showed a cosigned log within {FIND_WITHIN_S:g} s.")
+        if head is None:
+            raise Unreachable(f"No peer of this run showed a cosigned log within {FIND_WITHIN_S:g} s.")
+        was_here = bool(member.reach.coordinators())
+        await self._fetch_all()
+        await self._fetch_all(again=True)  # a peer may have been away for a moment
+        if self._absent and (not member.reach.peers() or (was_here and not member.reach.coordinators())):
+            raise Unreachable(
+                f"The run's peers went away while it was copied; {len(self._absent)} of its files are missing."
+            )
+        self._show(head)
 
     async def _follow(self) -> None:
         member = self._member
@@ -175,7 +179,9 @@ class Mirror:
         now = trio.current_time()
         if now - self._told_s >= TELL_EVERY_S:
             self._told_s = now
-            self._member.events("copying", f"Copied {done} of {total} blobs.", done=done, total=total)
+            self._member.events(
+                "copying", f"Asked for {done} of {total} blobs; {self.copied} came.", done=done, total=total
+            )
 
     async def _fetch(self, digest: bytes, most_bytes: int) -> None:
         """Has a blob here, hashed, or notes when to ask for it again."""

@@ -106,6 +106,9 @@ class Fetch:
         idle_s = trio.current_time() - self._progress_s
         holders = [source for source in self._picks.live if source.holds or not source.is_looked_at]
         is_hope = bool(holders) or any(peer not in self._picks.sources for peer in self._candidates())
+        if is_hope and self._down.wait_s() > 0:
+            self._progress_s = trio.current_time()  # it waits for its turn, and for no peer
+            return
         limit_s = IDLE_S if is_hope else _PEERLESS_S
         if not self._picks.is_waiting and idle_s >= limit_s:
             self._failure = Unreachable(
@@ -194,7 +197,7 @@ class Fetch:
         """Has a peer choose among `wants`; the chunk that it chose."""
         self._picks.choosing += 1
         try:
-            self._down.spend(CHUNK_BYTES)
+            self._down.spend(max(map(self._part.chunks.chunk_bytes, wants)))
             bitmap = encode_bitmap(wants, self._count)
             request: codec.Value = {"digest": self._part.digest, "op": "any", "wants": bitmap}
             answer = await self._call(source, request, INDEX_BYTES + CHUNK_BYTES, CHUNK_S)

@@ -147,6 +147,15 @@ async def test_without_a_coordinator_from_the_beginning(copy: Copy) -> None:
     assert set(copy.asked) == kept_blobs(copy.state)
 
 
+async def test_a_damaged_tile_is_written_again(copy: Copy) -> None:
+    await copy.mirror().take_once()
+    tile = next(file for file in (copy.home.public / "tile").rglob("*") if file.is_file())
+    data = tile.read_bytes()
+    tile.write_bytes(data[:-1])
+    copy.mirror()
+    assert tile.read_bytes() == data
+
+
 async def test_a_damaged_blob_is_fetched_again(copy: Copy) -> None:
     await copy.mirror().take_once()
     digest = min(copy.wanted)

@@ -48,6 +48,21 @@ async def test_a_fetch_keeps_to_the_limits(
         assert trio.current_time() - started == pytest.approx(12 - 2 - 0.5, abs=0.3)
 
 
+async def test_small_blobs_count_by_their_size(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+    """A slow line is used for what comes; what waits for its turn is not given up."""
+    blobs = [bytes([number]) * 4000 for number in range(20)]
+    async with nodes(tmp_path, 2) as (mine, other):
+        for blob in blobs:
+            other.store.put(blob)
+        mine.service._down = Throttle(2000)
+        started = trio.current_time()
+        async with trio.open_nursery() as nursery:
+            for blob in blobs:
+                nursery.start_soon(mine.service.fetch, blob_digest(blob), [other.key])
+        assert trio.current_time() - started == pytest.approx(2 * len(blobs), abs=4)
+        assert all(mine.store.has(blob_digest(blob)) for blob in blobs)
+
+
 @pytest.mark.parametrize(
     ("text", "size"), [("1048576", 1 << 20), ("500k", 500 << 10), ("2M", 2 << 20), ("10G", 10 << 30), ("1g", 1 << 30)]
 )
