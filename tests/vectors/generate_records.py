@@ -8,6 +8,7 @@ hexadecimal and what they are judged by) and, where it is told, `output`.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from protocol.ed25519 import SecretKey
 from protocol.entries import ENTRY_TYPES
 from protocol.envelope import Envelope, Signature
 from protocol.record import Record
+from protocol.root import Root
 from protocol.statement.documents import Documents
 from protocol.statement.record import ReleaseStatement
+from protocol.types import UNSET
 from tests.vectors.record_examples import STRANGER, Example, digest_of, examples, release_documents
 from tests.vectors.record_format import RECORDS, hints, misfits, readable
 
@@ -65,6 +68,9 @@ def vectors(made: Mapping[str, Example]) -> dict[Path, str]:
         if signer is not None:
             about = "Envelopes of the example, which `signer` has to have signed alone."
             add(name, "signatures", about, signatures(record, signer))
+    root = made["root"].record
+    assert isinstance(root, Root)
+    add("root", "quorum", "How many of the verifiers that are not revoked have to cosign.", quorums(root))
     add("log-entry", "types", "Envelopes that a log may hold, and some that it may not.", entries(made))
     add("layout", "paths", "Names of files in a run's public folder.", paths())
     signed = made["release-statement"].record
@@ -158,6 +164,24 @@ def part_faults(record: Record) -> Iterator[Case]:
             for fault in field_faults(part):
                 given = {**fault["input"], "part": name}
                 yield _case(f"{name}: {fault['description']}", fault["expect"], given)
+
+
+def quorums(root: Root) -> Iterator[Case]:
+    """Three verifiers, of whom the first ones are revoked, and every witness threshold."""
+    for revoked, threshold in product(range(4), range(5)):
+        ends = [100 + number if number < revoked else UNSET for number in range(3)]
+        roles = [
+            {**_map(root.roles[1]), "invalid_from": end, "key": digest_of(f"verifier {number}")}
+            for number, end in enumerate(ends)
+        ]
+        data = encode({**_map(root), "roles": [_map(root.roles[0]), *roles], "witness_threshold": threshold})
+        about = f"{threshold} of 3 verifiers, {revoked} of them revoked"
+        if revoked == 3 or 3 - revoked < 2 * threshold <= 2 * (3 - revoked):
+            found = Root.parse(data)
+            output = {"value": readable(found.to_value()), "digest": found.digest().hex()}
+            yield case(about, data, "ok", output)
+        else:
+            yield case(about, data, "parse error")
 
 
 def signatures(record: Record, signer: SecretKey) -> Iterator[Case]:
