@@ -1,6 +1,7 @@
-"""One changed byte in what a run published: the audit says no, and names it."""
+"""A thousand changes of what a run published: the audit says no, and names the file; so does the command."""
 
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,11 @@ from protocol.release import Release
 from protocol.verdict import Verdict
 from tests.e2e.conftest import FinishedRun
 from tests.e2e.process import gonode
+from tests.verification.audit.changes import kind_of, try_changes
+
+CHANGES = 1000
+WITHIN_S = 40.0
+"""What the changes may take; `make soak` makes all of them however long that takes."""
 
 Place = tuple[str, int, tuple[str, ...]]
 """A file of the public folder, the offset of the byte to change, and what the audit has to name."""
@@ -96,6 +102,29 @@ def test_one_changed_byte_is_named(copy: Path, place: Callable[[Path], Place]) -
     told = "".join(check["detail"] for check in report["checks"] if check["ok"] is False)
     for word in named:
         assert word in told
+
+
+def changes(run: FinishedRun, seed: int, within_s: float) -> dict[str, int]:
+    """What was met of CHANGES random changes of a run's public files, audited in memory."""
+    public = run.coordinator / "public"
+    files = {path.relative_to(public).as_posix(): path.read_bytes() for path in public.rglob("*") if path.is_file()}
+    end = time.monotonic() + within_s
+    met = try_changes(files, CHANGES, seed, lambda: time.monotonic() > end)
+    assert met.keys() >= {kind_of(path) for path in files}
+    return met
+
+
+def test_random_changes_are_named(finished: FinishedRun) -> None:
+    met = changes(finished, 1, WITHIN_S)
+    assert met["flip"] > 50
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("seed", [2, 3])
+def test_a_thousand_changes_are_named(finished: FinishedRun, seed: int) -> None:
+    met = changes(finished, seed, 3600)
+    assert sum(met.get(kind, 0) for kind in ("flip", "cut", "grow", "drop", "swap", "move", "absent")) == CHANGES
 
 
 def test_the_copy_audits_unless_changed(copy: Path) -> None:
