@@ -35,6 +35,12 @@ def amend(
             raise ProposalError(
                 "A manifest's network is that of the run's beginning; another size is begun by: gonode coordinate --grow."
             )
+        if changed.rules != manifest.rules:
+            raise ProposalError(
+                "The rules of a run stay: games of before the change would be read by others to train on."
+            )
+        if changed.admission.games_per_batch != manifest.admission.games_per_batch:
+            raise ProposalError("The size of a batch stays: those that are signed and not logged yet never could be.")
         check_gate(changed.gate)
         return changed
 

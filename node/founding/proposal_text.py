@@ -45,10 +45,10 @@ def describe_signatures(proposal: Proposal) -> list[str]:
 def describe_root(root: Root) -> list[str]:
     """A root version: its keys and roles."""
     return [
-        f"{counted(len(root.keys), 'root key')}, of whom {root.threshold} have to sign each later root and manifest:",
+        f"Root keys, of whom {root.threshold} of {len(root.keys)} have to sign each later root and manifest:",
         *indented([key.hex() for key in root.keys]),
         *map(describe_role, root.roles),
-        f"{root.witness_threshold} of the verifiers have to cosign.",
+        f"How many verifiers have to cosign: {root.witness_threshold}.",
     ]
 
 

@@ -305,6 +305,8 @@ def test_an_amendment_that_cannot_be(home: Home, tmp_path: Path) -> None:
         ((), "Nothing is to be changed"),
         (("name=run",), "would say what it says now"),
         (("network.blocks=9",), "gonode coordinate --grow"),
+        (("rules.ko=simple",), "rules of a run stay"),
+        (("admission.games_per_batch=3",), "size of a batch stays"),
         (("gate.kind=sprt", "gate.games=4"), "can never pass"),
     ):
         with pytest.raises(FoundingError, match=why):
