@@ -1,6 +1,7 @@
 // What the log says, entry by entry: signatures and roles checked, releases, windows and contributors found.
 
 import { hex } from './bytes.js'
+import { Pace } from './pace.js'
 import { Released } from './released.js'
 import { hexOf, mapOf, parseEntry, RECORDS, text } from './records.js'
 import { Roots } from './roots.js'
@@ -8,6 +9,8 @@ import { windowOf } from './window.js'
 import { require, Wrong } from './wrong.js'
 
 const AT_ONCE = 64
+/** Types whose entries are looked at again; all others are forgotten once they are checked. */
+const KEPT = ['root', 'manifest', 'batch-header', 'window', 'train-record', 'gate-record', 'release', 'release-statement']
 const NO_RUN = '00'.repeat(32)
 
 /** @typedef {import('./records.js').Entry} Entry */
@@ -18,8 +21,8 @@ const NO_RUN = '00'.repeat(32)
 export class History {
   roots = new Roots()
   released = new Released()
-  /** @type {Entry[]} */
-  entries = []
+  /** By log index, those of the kept types. @type {Map<number, Entry>} */
+  entries = new Map()
   /** @type {Manifest[]} */
   manifests = []
   /** @type {Entry[]} */
@@ -44,6 +47,7 @@ export class History {
    * @param {import('./log.js').Progress} progress
    */
   async takeAll (all, progress) {
+    const pace = new Pace()
     for (let start = 0; start < all.length; start += AT_ONCE) {
       const some = all.slice(start, start + AT_ONCE)
       const entries = some.map((bytes, at) => said(start + at, '', () => parseEntry(bytes, start + at)))
@@ -56,6 +60,7 @@ export class History {
         })
       }
       progress(start + some.length, all.length)
+      await pace.rest()
     }
   }
 
@@ -90,7 +95,9 @@ export class History {
       case 'release-statement': this.statements.set(/** @type {number} */ (record.release), entry)
     }
     this.released.apply(entry, this.roots.newest)
-    this.entries.push(entry)
+    if (KEPT.includes(name)) {
+      this.entries.set(index, entry)
+    }
     this.counts.set(name, (this.counts.get(name) ?? 0) + 1)
   }
 
@@ -122,7 +129,7 @@ export class History {
    * @returns {Entry} the entry of that type; throws Wrong
    */
   entryAt (index, name) {
-    const entry = typeof index === 'number' ? this.entries[index] : undefined
+    const entry = typeof index === 'number' ? this.entries.get(index) : undefined
     if (entry === undefined || entry.name !== name) {
       throw new Wrong('parse error', `Entry ${index} is not a ${name}.`)
     }

@@ -3,6 +3,7 @@
 import { isSame } from './bytes.js'
 import { parseHead, parseNote } from './checkpoint.js'
 import { leafHash, Tree } from './merkle.js'
+import { Pace } from './pace.js'
 import { parseEntry } from './records.js'
 import { ENTRIES, parseEntries, tile, tilesOf } from './tiles.js'
 import { require, Wrong } from './wrong.js'
@@ -41,11 +42,15 @@ export async function readEntries (folder, head, progress) {
   const bundles = tilesOf(head.size).filter((each) => each.level === ENTRIES)
   /** @type {Uint8Array[]} */
   const entries = []
+  /** @type {Uint8Array[]} */
+  const leaves = []
   await inOrder(bundles, ({ path }) => readFile(folder, path, MOST_BUNDLE), (bundle, { path, width }, number) => {
-    entries.push(...within(path, () => parseEntries(bundle, width)))
+    const some = within(path, () => parseEntries(bundle, width))
+    entries.push(...some)
+    leaves.push(...some.map(leafHash))
     progress(number + 1, bundles.length)
   })
-  const tree = new Tree(entries.map(leafHash))
+  const tree = new Tree(leaves)
   if (!isSame(tree.root(), head.rootHash)) {
     throw new Wrong('bad digest', await findOddEntry(folder, entries, tree))
   }
@@ -133,6 +138,7 @@ export function within (path, parse) {
 async function inOrder (items, get, take) {
   /** @type {Promise<Uint8Array>[]} */
   const coming = []
+  const pace = new Pace()
   for (let at = 0; at < items.length; at++) {
     for (let ahead = coming.length; ahead < Math.min(items.length, at + AT_ONCE); ahead++) {
       const promise = get(/** @type {T} */ (items[ahead]))
@@ -140,5 +146,6 @@ async function inOrder (items, get, take) {
       coming.push(promise)
     }
     take(await /** @type {Promise<Uint8Array>} */ (coming[at]), /** @type {T} */ (items[at]), at)
+    await pace.rest()
   }
 }

@@ -52,7 +52,7 @@ function requireGate (gate, release) {
 function requireTraining ({ training, window }, release) {
   const { record } = training
   for (const field of ['network', 'network_blob', 'network_len', 'weights_blob', 'shape', 'steps', 'samples']) {
-    requireSame(record[field], release[field], `The release's ${field} is not that of its train record.`)
+    requireSame(record[field], release[field], `The release's field ${field} is not that of its train record.`)
   }
   requireSame(record.base, release.parent, 'The train record is of another base than the release.')
   requireSame(record.cycle, window.entry.record.cycle, 'The train record is of another cycle than its window.')
@@ -81,7 +81,7 @@ function requireManifest (history, { record, index }) {
     semantics: text(selfplay, 'semantics')
   }
   for (const [field, value] of Object.entries(expected)) {
-    requireSame(value, record[field], `The release's ${field} is not that of the manifest in force.`)
+    requireSame(value, record[field], `The release's field ${field} is not that of the manifest in force.`)
   }
 }
 

@@ -30,11 +30,29 @@ class Contributor {
   held = []
   /** @type {Batch[]} */
   batches = []
-  /** Entries of accepted batches with games. @type {number[]} */
+  /** Entries of accepted batches with games, sorted. @type {number[]} */
   accepted = []
   /** Checks whose verdict accuses it, not decided yet. @type {Map<string, Batch>} */
   accusing = new Map()
   isOut = false
+
+  /**
+   * @param {number} index
+   * @returns {number} how many accepted batches lie before an entry
+   */
+  placeOf (index) {
+    let low = 0
+    let high = this.accepted.length
+    while (low < high) {
+      const middle = low + high >> 1
+      if (/** @type {number} */ (this.accepted[middle]) < index) {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    return low
+  }
 
   /**
    * @param {Batch} batch
@@ -63,6 +81,8 @@ export class Released {
   #orders = new Map()
   /** @type {Gap[]} */
   #gaps = []
+  /** @type {import('./roots.js').Root | undefined} */
+  #root
   #timeout = 0
   #probation = 0
   #holdBack = 0
@@ -90,9 +110,10 @@ export class Released {
    */
   #follow (entry, root) {
     const { index, name, record } = entry
-    if (STRANGE.includes(name) || (name === 'root' && index > 0)) {
+    if (STRANGE.includes(name) || (name === 'root' && doubts(root, this.#root, index))) {
       this.strange.push(`a ${name} at entry ${index}`)
     }
+    this.#root = root
     switch (name) {
       case 'manifest': {
         const policy = mapOf(record, 'admission')
@@ -208,7 +229,7 @@ export class Released {
       if (outcome === 'accepted') {
         batch.admitted = index
         if (batch.games > 0) {
-          contributor.accepted.push(batch.entry.index)
+          contributor.accepted.splice(contributor.placeOf(batch.entry.index), 0, batch.entry.index)
         }
       } else {
         contributor.remove(batch, true)
@@ -311,7 +332,7 @@ export class Released {
       if (batch.outcome === '' && !batch.isDropped) {
         break // what is released rests on the draws of all that came before it
       }
-      const later = contributor.accepted.filter((index) => index > batch.entry.index).length
+      const later = contributor.accepted.length - contributor.placeOf(batch.entry.index + 1)
       const isDue = later >= this.#holdBack || (batch.isLeaving && mayLeave)
       if (batch.admitted !== undefined && isDue && !this.#isBlocked(batch)) {
         contributor.remove(batch, false)
@@ -398,4 +419,17 @@ export class Released {
   #of (batch) {
     return /** @type {Contributor} */ (this.contributors.get(batch.peer))
   }
+}
+
+/**
+ * Whether a root version calls verdicts invalid that were logged before it, so that batches are looked at again.
+ * @param {import('./roots.js').Root} root
+ * @param {import('./roots.js').Root | undefined} before
+ * @param {number} index
+ */
+function doubts (root, before, index) {
+  return root.roles.some(({ role, key, invalidFrom }) => {
+    const known = before?.roles.find((each) => each.key === key)
+    return role === 'verifier' && known !== undefined && invalidFrom < index && invalidFrom < known.invalidFrom
+  })
 }

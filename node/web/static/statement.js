@@ -12,6 +12,8 @@ import { require, Wrong } from './wrong.js'
 const MOST_BYTES = 2 ** 20
 const IN_TOTO = 'application/vnd.in-toto+json'
 const PROVENANCE = 'provenance.dsse.json'
+const MAGIC = utf8('SSHSIG')
+const KEY_TYPE = utf8('ssh-ed25519')
 
 /** @typedef {import('./records.js').Entry} Entry */
 
@@ -31,6 +33,14 @@ export async function auditStatement (folder, history, release) {
   const file = await readFile(folder, `${path}/SHA256SUMS`, MOST_BYTES)
   await named(`${path}/SHA256SUMS`, () => verify(key, sshMessage(file), bytesOf(statement.record, 'sums_signature')))
   const sums = within(`${path}/SHA256SUMS`, () => parseSums(textOf(file)))
+  const kept = new Map([
+    ['SHA256SUMS.sig', sshSignature(key, bytesOf(statement.record, 'sums_signature'))],
+    ['allowed_signers', `gonode/${history.run} namespaces="file" ssh-ed25519 ${encodeBase64(sshTexts(KEY_TYPE, key))}\n`]
+  ])
+  for (const [each, expected] of kept) {
+    const bytes = await readFile(folder, `${path}/${each}`, MOST_BYTES)
+    require(isSame(bytes, utf8(expected)), 'bad digest', `File ${path}/${each} is not what the statement gives.`)
+  }
   const described = new Map([
     [`${name}.network.bin`, hexOf(release.record, 'network')],
     [`${name}.weights.bin`, hexOf(statement.record, 'weights_sha256')]
@@ -54,7 +64,7 @@ export async function auditStatement (folder, history, release) {
     { name: 'documents', value: path }
   ]
   const sentence = `Signed by the coordinator (entry ${statement.index.toLocaleString('en')}): SHA256SUMS and ` +
-    `${counted(documents.length, 'document')} in ${path} are as signed, for the network and weights of this release.`
+    `${counted(documents.length + kept.size, 'document')} in ${path} are as signed, for the network and weights of this release.`
   return { sentence, facts, value: true }
 }
 
@@ -99,9 +109,31 @@ async function verifyProvenance (bytes, key, signature) {
  * @returns {Uint8Array} what OpenSSH signs of a file
  */
 function sshMessage (data) {
-  const parts = [utf8('file'), new Uint8Array(), utf8('sha512'), sha512(data)]
-  const lengths = parts.map((part) => Uint8Array.of(0, 0, 0, part.length))
-  return concat(utf8('SSHSIG'), ...parts.flatMap((part, at) => [/** @type {Uint8Array} */ (lengths[at]), part]))
+  return concat(MAGIC, sshTexts(utf8('file'), new Uint8Array(), utf8('sha512'), sha512(data)))
+}
+
+/**
+ * @param {Uint8Array} key
+ * @param {Uint8Array} signature
+ * @returns {string} the signature as OpenSSH writes it into a file
+ */
+function sshSignature (key, signature) {
+  const fields = [sshTexts(KEY_TYPE, key), utf8('file'), new Uint8Array(), utf8('sha512'), sshTexts(KEY_TYPE, signature)]
+  const lines = encodeBase64(concat(MAGIC, Uint8Array.of(0, 0, 0, 1), sshTexts(...fields))).match(/.{1,70}/g) ?? []
+  return ['-----BEGIN SSH SIGNATURE-----', ...lines, '-----END SSH SIGNATURE-----', ''].join('\n')
+}
+
+/**
+ * @param {...Uint8Array} parts each shorter than 256 bytes
+ * @returns {Uint8Array} SSH's strings: each after its length
+ */
+function sshTexts (...parts) {
+  return concat(...parts.flatMap((part) => [Uint8Array.of(0, 0, 0, part.length), part]))
+}
+
+/** @param {Uint8Array} bytes */
+function encodeBase64 (bytes) {
+  return btoa(String.fromCharCode(...bytes))
 }
 
 /**
