@@ -40,6 +40,14 @@ def local(directory: Path, *more: object) -> tuple[object, ...]:
     return "local", "--run", TINY, "--dir", directory, "--releases", 1, "--minutes", 4, "--json", *kernels, *more
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What audits remember is the tests' own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
     """One run for all processes of the tests: the first that asks makes it. Look only."""
