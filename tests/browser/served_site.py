@@ -40,7 +40,9 @@ def served(run: bytes | None = None) -> Iterator[ServedSite]:
         def do_GET(self) -> None:
             data = site.find(self.path)
             self.send_response(404 if data is None else 200)
-            suffix = PurePosixPath(self.path.partition("?")[0]).suffix if self.path != "/" else ".html"
+            suffix = PurePosixPath(self.path.partition("?")[0]).suffix or (
+                ".html" if self.path[:2] in ("/", "/?") else ""
+            )
             self.send_header("Content-Type", TYPES.get(suffix, "application/octet-stream"))
             self.send_header("Content-Length", str(len(data or b"")))
             self.end_headers()

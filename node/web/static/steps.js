@@ -74,7 +74,7 @@ function factElements (fact) {
  * @returns {HTMLElement} a box that scrolls, by keyboard too
  */
 function bytes (name, value) {
-  const isLong = value.length > 300
+  const isLong = value.length > 120 || value.split('\n').length > 4
   return element('span', { class: 'bytes', ...(isLong ? { tabindex: '0', role: 'group', 'aria-label': name } : {}) }, value)
 }
 
