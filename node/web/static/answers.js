@@ -53,7 +53,7 @@ export function asker (tell) {
       } else if (error instanceof Unreachable) {
         tell({ id, state: 'fail', sentence: error.message, facts: [] })
       } else {
-        throw error
+        tell({ id, state: 'fail', sentence: `This page cannot read what the folder holds: ${error}.`, facts: [] })
       }
       return undefined
     }
