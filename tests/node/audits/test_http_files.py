@@ -1,11 +1,19 @@
 """Files over HTTP: whole, bounded, from one host, and every way in which a server is bad is one sentence."""
 
+import ssl
 import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from node.audits import http_files
 from node.audits.errors import AuditInputError
@@ -177,3 +185,46 @@ def test_what_is_no_url(url: str) -> None:
     with pytest.raises(AuditInputError) as raised:
         HttpFiles(url)
     assert len(str(raised.value)) < 300
+
+
+# ---- TLS
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1 that signs itself, with its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    today = datetime.now(UTC)
+    built = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(today - timedelta(days=1))
+        .not_valid_after(today + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    file = tmp_path_factory.mktemp("tls") / "certificate.pem"
+    encoding, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    secret = key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, plain)
+    file.write_bytes(built.public_bytes(encoding) + secret)
+    return file
+
+
+def test_a_certificate_has_to_hold(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with web_server({"a": b"one"}) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        url = server.url.replace("http:", "https:")
+        with HttpFiles(url) as files, pytest.raises(Unreachable, match="its certificate does not hold: self-signed"):
+            files.get("a", 3)
+        assert server.asked == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        with HttpFiles(url) as files:
+            assert files.get("a", 3) == b"one"
+        with HttpFiles(url.replace("127.0.0.1", "localhost")) as files, pytest.raises(Unreachable, match="certificate"):
+            files.get("a", 3)

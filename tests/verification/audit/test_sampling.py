@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from native.network import Kernel
+from tests.verification import edits
 from tests.verification.memory_reader import MemoryReader
 from tests.verification.world import World
 from verification.audit.audit import AuditOptions, AuditReport, Progress, audit
@@ -80,6 +81,36 @@ def test_later_audits_replay_other_games_until_all_are(grown: World) -> None:
     assert "0 of 8 games replayed and 8 before" in detail(again, "games")
     assert "0 replayed and 4 before" in detail(again, "gate")
     assert len(memory.keys) == seen
+
+
+def test_an_interrupted_audit_goes_on(grown: World) -> None:
+    """Each replay is remembered as it ends, not at the end."""
+    memory = Kept()
+
+    def interrupt(progress: Progress) -> None:
+        if progress.check == "games" and progress.done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        audit(MemoryReader(grown.public()), AuditOptions(full=True, memory=memory), tell=interrupt)
+    rest = audit(MemoryReader(grown.public()), AuditOptions(full=True, memory=memory))
+    assert "0 replayed and 4 before" in detail(rest, "gate")
+    assert "5 of 8 games replayed and 3 before" in detail(rest, "games")
+
+
+def test_what_is_wrong_is_never_remembered() -> None:
+    """A game of the window that its verifier waved through fails each audit that draws it, also a later one."""
+    world, memory = World(), Kept()
+    batch = world.play(world.register("ada"), edit=edits.of_game(1, edits.value(6)))
+    honest = World()
+    _, found, _ = honest.examine(honest.play(honest.register("ada")))
+    world.say(batch, found, None)
+    world.admit()
+    world.cycle()
+    for _ in range(2):
+        report = audit(MemoryReader(world.public()), AuditOptions(full=True, memory=memory))
+        assert {check.name for check in report.checks if check.ok is False} == {"games"}
+    assert replay_key(world.state, batch.index, 1, Kernel.BEST) not in memory.keys
 
 
 def test_what_is_remembered_is_one_game_of_one_log_by_one_kernel(grown: World) -> None:
