@@ -15,12 +15,12 @@ from node.disk.files import write_file
 from node.disk.store import Head, Store
 from node.following.fork import ForkProof
 from node.following.roots import KnownRoots
-from node.following.service import Replica
+from node.following.service import Replica, root_at
 from protocol import checkpoint
 from protocol.checkpoint import COSIGNATURE_V1, ED25519, Checkpoint, NoteSignature, SignedNote
 from protocol.errors import BadSignature, ParseError, ProtocolError, WrongSigner
 from protocol.seeds import log_origin
-from verification.witness import WITNESS_PREFIX, verify_head, witness_name, witnesses
+from verification.witness import WITNESS_PREFIX, cosigners_of, verify_head, witness_name, witnesses
 
 _MOST_HEADS: Final = 1000
 
@@ -95,14 +95,14 @@ class Heads:
         if not self._is_ours(head):
             return False
         try:
-            held = Head(head.size, head.root, self._only_held(head, witnesses(self._replica.root, head.size)))
+            held = Head(head.size, head.root, self._only_held(head, self._witnesses(head.size)))
         except WrongSigner:
             return False  # by a coordinator that the root has replaced below it
         self._store.put_head(held)
         if self.newest is None or (held.size, len(held.note)) > (self.newest.size, len(self.newest.note)):
             self.newest = held
         is_larger = held.size > self.cosigned_size
-        if is_larger and self._is_cosigned(held.note):
+        if is_larger and self._is_cosigned(held):
             self.cosigned = held
             return True
         return False
@@ -170,15 +170,26 @@ class Heads:
                 held.append(signed.find(witness_name(key), key, COSIGNATURE_V1))
         return SignedNote(signed.text, tuple(held)).encode()
 
-    def _is_cosigned(self, note: bytes) -> bool:
+    def _witnesses(self, size: int) -> frozenset[bytes]:
+        """Whose cosignatures count for a head of this log: verifiers of the root below it that no later one ended there."""
+        last = max(size, 1) - 1
+        ended = {role.key for role in self._replica.root.roles if not role.is_valid_at(last)}
+        return witnesses(root_at(self._replica, self._store, size), size) - ended
+
+    def _is_cosigned(self, head: Head) -> bool:
+        """Whether a head is of this log and enough witnesses cosigned it, as the root below it says."""
+        if self._replica.tree.root(head.size) != head.root:
+            return False
+        root = root_at(self._replica, self._store, head.size)
         try:
-            verify_head(SignedNote.parse(note), self._replica.run, self._replica.root)
+            signed = SignedNote.parse(head.note)
+            verify_head(signed, self._replica.run, root)
+            return len(self._witnesses(head.size).intersection(cosigners_of(signed, root))) >= root.witness_threshold
         except ProtocolError:
             return False
-        return True
 
     def _stored_cosigned(self) -> Head | None:
         if self._replica.size < 2:
             return None
         found = self._store.heads_with(WITNESS_PREFIX.encode(), _MOST_HEADS, self._replica.size)
-        return next((head for head in found if self._is_cosigned(head.note)), None)
+        return next((head for head in found if self._is_cosigned(head)), None)

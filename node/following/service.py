@@ -16,6 +16,7 @@ from node.peering.transport import MAX_FRAME, Transport
 from protocol import codec
 from protocol.checkpoint import SignedNote
 from protocol.entries import Entry
+from protocol.envelope import Envelope
 from protocol.merkle import Tree
 from protocol.root import Root
 from verification.witness import WITNESS_PREFIX, witness_name, witnesses
@@ -106,8 +107,8 @@ class LogService:
 
     def _cosigned(self) -> bytes:
         """The note of the newest head that enough witnesses cosigned; empty without one."""
-        root = self._replica.root
         for head in self._store.heads_with(WITNESS_PREFIX.encode(), _LOOK_AT, self._replica.size):
+            root = root_at(self._replica, self._store, head.size)
             names = {witness_name(key) for key in witnesses(root, head.size)}
             if sum(line.name in names for line in SignedNote.parse(head.note).signatures) >= root.witness_threshold:
                 return head.note
@@ -138,6 +139,13 @@ class LogService:
     def _require(self, start: int, size: int) -> None:
         if not 0 <= start <= size <= self._replica.size:
             raise CallRefused(f"The log here has {self._replica.size} entries, not {start} to {size}.")
+
+
+def root_at(replica: Replica, store: Store, size: int) -> Root:
+    """The root version that judges a head of `size` entries of the replica's own log: the newest one below it."""
+    index = max((each for each in replica.root_indices if each < size), default=0)
+    entry = None if index == replica.root_indices[-1] else store.entry(index)
+    return replica.root if entry is None else Root.parse(Envelope.parse(entry).payload)
 
 
 def stored_ahead(store: Store) -> list[bytes]:

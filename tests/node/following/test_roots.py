@@ -15,7 +15,7 @@ from protocol.checkpoint import Checkpoint
 from protocol.ed25519 import SecretKey
 from protocol.entries import Entry
 from protocol.errors import WrongSigner
-from protocol.root import COORDINATOR, Role, Root
+from protocol.root import COORDINATOR, VERIFIER, Role, Root
 from protocol.seeds import log_origin
 from tests.node.following import copies
 from tests.node.following.copies import BEGINNING, OTHER, OWNER, PEN, ROLES, ROOT, RUN, Log, cosigned, logs, tick
@@ -39,8 +39,8 @@ SECOND = version(2).seal(OWNER).encode()
 class Rules(copies.Rules):
     """A replica that knows root versions."""
 
-    def apply(self, entry: bytes) -> Entry:
-        parsed = super().apply(entry)
+    def apply(self, entry: bytes, **how: bool) -> Entry:
+        parsed = super().apply(entry, **how)
         if isinstance(parsed.record, Root) and parsed.record.version > 1:
             self.root = parsed.record
             self.root_indices.append(self.size - 1)
@@ -151,6 +151,45 @@ async def test_the_new_key_can_still_fork(tmp_path: Path, autojump_clock: trio.t
         follower.hint(head.sign(NEW).encode())
         with pytest.raises(LogForked):
             await follower.sync_once()
+
+
+async def test_a_head_stays_cosigned_when_more_have_to_cosign(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """By a node that starts again after another verifier was approved who has not cosigned yet."""
+    async with logs(tmp_path, 2) as (source, mine):
+        begin(source)
+        source.store.put_head(cosigned(copies.signed_head(source.replica.tree)))
+        await mine.follower(tmp_path, source).sync_once()
+        roles = (*ROLES, Role(VERIFIER, OTHER.public, "late"))
+        add(
+            source,
+            [replace(FIRST, run=RUN, version=2, roles=roles, witness_threshold=2).seal(OWNER).encode(), tick(11)],
+        )
+        source.store.put_head(cosigned(copies.signed_head(source.replica.tree)))
+        await mine.follower(tmp_path, source).sync_once()
+        assert mine.replica.size == 12
+        again = mine.follower(tmp_path, source)
+        assert again.cosigned_size == 10
+        assert (await again._client.heads(source.key)).cosigned == source.store.newest_head(10).note  # type: ignore[union-attr]
+        source.store.put_head(cosigned(cosigned(copies.signed_head(source.replica.tree)), OTHER))
+        await again.sync_once()
+        assert again.cosigned_size == 12
+
+
+@pytest.mark.parametrize(("end", "size"), [(9, 0), (10, 10)])
+async def test_a_revoked_witness_counts_below_its_end_only(
+    end: int, size: int, tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with logs(tmp_path, 2) as (source, mine):
+        begin(source)
+        source.store.put_head(cosigned(copies.signed_head(source.replica.tree)))
+        await mine.follower(tmp_path, source).sync_once()
+        roles = (ROLES[0], replace(ROLES[1], invalid_from=end), Role(VERIFIER, OTHER.public, "new"))
+        add(source, [replace(FIRST, run=RUN, version=2, roles=roles).seal(OWNER).encode(), tick(11)])
+        source.sign()
+        await mine.follower(tmp_path, source).sync_once()
+        assert mine.follower(tmp_path, source).cosigned_size == size
 
 
 # ---- what is known ahead of the log

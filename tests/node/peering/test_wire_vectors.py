@@ -68,6 +68,8 @@ def test_a_rerun_changes_nothing() -> None:
 class Rules:
     """A replica that takes every entry."""
 
+    root_indices = (0,)
+
     def __init__(self) -> None:
         self.run = RUN
         self.tree = Tree()
