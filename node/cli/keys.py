@@ -121,6 +121,8 @@ def passphrase(file: Path) -> int:
         raise KeyringError(f"Nobody can be asked here for a new passphrase, and {NEW_PASSPHRASE_VARIABLE} is not set.")
     is_sealed = change_passphrase(file, NEW_PASSPHRASE_VARIABLE)
     click.echo(f"{file}: the key is under {'a passphrase' if is_sealed else 'no passphrase'} now.")
+    if is_sealed:
+        click.echo("When the passphrase is lost, so is the key, unless there are its words or another copy.", err=True)
     return 0
 
 

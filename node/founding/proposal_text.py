@@ -6,7 +6,7 @@ from node.founding.manifest_file import table_of
 from node.founding.proposal import Proposal
 from node.founding.toml_text import inline
 from protocol.manifest import Manifest
-from protocol.root import COORDINATOR, Role, Root
+from protocol.root import COORDINATOR, VERIFIER, Role, Root
 from protocol.types import UNSET
 from protocol.words import counted
 
@@ -80,7 +80,7 @@ def root_changes(before: Root, after: Root, log_size: int) -> list[str]:
         lines.append("NO COORDINATOR IS LEFT: the run stands still until another root version names one")
     if before.verifiers and not any(role.invalid_from == UNSET for role in after.verifiers):
         lines.append("NO VERIFIER IS LEFT: nothing is witnessed until another root version names one")
-    return lines or ["nothing changes but the version"]
+    return [*lines, *_losses(before, after)] or ["nothing changes but the version"]
 
 
 def manifest_changes(before: Manifest, after: Manifest) -> list[str]:
@@ -95,6 +95,22 @@ def manifest_changes(before: Manifest, after: Manifest) -> list[str]:
 def indented(lines: list[str]) -> list[str]:
     """The lines two blanks to the right."""
     return [f"  {line}" for line in lines]
+
+
+def _losses(before: Root, after: Root) -> list[str]:
+    """What is lost when keys that this version brings are lost."""
+    lines, number = [], after.threshold
+    if (before.keys, before.threshold) != (after.keys, number):
+        lines.append(
+            f"when fewer than {number} of these {counted(len(after.keys), 'root key')} are left, the run can never be "
+            f"changed again; whoever has {number} of them has the run"
+        )
+    new = [role.role for role in after.roles if before.find(role.key) is None]
+    if COORDINATOR in new:
+        lines.append("when the new coordinator's key is lost, nothing is logged until another root version names one")
+    if VERIFIER in new:
+        lines.append(f"when fewer than {after.witness_threshold} verifiers have their keys, nothing is witnessed")
+    return lines
 
 
 def _void(before: Role, after: Role, log_size: int) -> str:

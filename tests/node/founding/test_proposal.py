@@ -147,6 +147,8 @@ def test_it_is_said_in_words() -> None:
     assert "revoked from entry 400 on; what it logged stays" in text
     assert "expires at entry 900" in text
     assert f"new coordinator {C.public.hex()}" in text
+    assert "when fewer than 1 of these 3 root keys are left" in text
+    assert "when the new coordinator's key is lost" in text
     lonely = replace(SECOND, roles=(replace(ROLES[0], invalid_from=1), replace(ROLES[1], invalid_from=UNSET - 1)))
     text = "\n".join(describe_proposal(later(lonely)))
     assert "NO COORDINATOR IS LEFT" in text
