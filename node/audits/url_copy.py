@@ -34,6 +34,9 @@ from verification.training import kept_states
 
 T = TypeVar("T")
 
+TRIES: Final = 5
+"""How often a run that goes on meanwhile is begun to copy."""
+
 AT_ONCE: Final = 6
 """Connections."""
 
@@ -91,21 +94,30 @@ class _Copy:
 
     def take(self) -> SeenHead | None:
         """Copies; the head that is shown there, None where it is none."""
-        data = self._files.get(CHECKPOINT, MAX_NOTE)
-        if data is None:
-            raise AuditInputError(f"{self._files.url}: no run is shown here (there is no {CHECKPOINT}).")
-        try:
-            head = Checkpoint.parse(SignedNote.parse(data).text)
-        except ProtocolError:
-            self._put(CHECKPOINT, data)
-            return None  # the audit says what is wrong with it
-        self._check_run(head)
-        (self._public / CHECKPOINT).unlink(missing_ok=True)  # until its tiles are here
-        if head.size <= MAX_ENTRIES:
-            self._tiles(head)
+        data = self._checkpoint()
+        for _ in range(TRIES):
+            try:
+                head = Checkpoint.parse(SignedNote.parse(data).text)
+            except ProtocolError:
+                self._put(CHECKPOINT, data)
+                return None  # the audit says what is wrong with it
+            self._check_run(head)
+            (self._public / CHECKPOINT).unlink(missing_ok=True)  # until its tiles are here
+            if head.size > MAX_ENTRIES or self._tiles(head):
+                break
+            newer = self._checkpoint()
+            if newer == data:
+                break
+            data = newer  # a larger head was shown meanwhile, with tiles that replace those of this one
         self._put(CHECKPOINT, data)
         self._named()
         return SeenHead(head.size, head.root_hash, data)
+
+    def _checkpoint(self) -> bytes:
+        data = self._files.get(CHECKPOINT, MAX_NOTE)
+        if data is None:
+            raise AuditInputError(f"{self._files.url}: no run is shown here (there is no {CHECKPOINT}).")
+        return data
 
     def _check_run(self, head: Checkpoint) -> None:
         """Raises AuditInputError when this folder holds a copy of another run."""
@@ -133,13 +145,14 @@ class _Copy:
                 lambda digest: self._blob(blobs, digest, max(MAX_BLOB, sizes.get(digest, 0))),
             )
 
-    def _tiles(self, head: Checkpoint) -> None:
-        """Copies the tiles of a head; full ones that are here stay as long as they give its root hash."""
+    def _tiles(self, head: Checkpoint) -> bool:
+        """Copies the tiles of a head; whether all are here. Full ones from before stay while they give its root hash."""
         tiles = list(tiles_between(0, head.size))
         missing = [tile for tile in tiles if tile.width < WIDTH or not (self._public / tile.path).is_file()]
         self._each("tiles", missing, self._tile)
         if len(missing) < len(tiles) and not self._gives(head, tiles):
             self._each("tiles", tiles, self._tile)
+        return all((self._public / tile.path).is_file() for tile in tiles)
 
     def _gives(self, head: Checkpoint, tiles: Iterable[Tile]) -> bool:
         """Whether the bundles that are here make the tree of a head."""

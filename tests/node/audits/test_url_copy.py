@@ -163,6 +163,25 @@ def test_full_tiles_are_kept_while_they_fit(long: World, tmp_path: Path) -> None
         assert bundle in server.asked
 
 
+def test_a_run_that_goes_on_meanwhile(tmp_path: Path) -> None:
+    """The checkpoint that comes first is replaced, and its narrow tiles are gone, before they are asked for."""
+    world = World()
+    notes = [world.note()]
+    for _ in range(2):
+        world.ticks(1)
+        notes.append(world.note())
+    world.ticks(1)
+    with web_server(world.public()) as server:
+        server.answers[CHECKPOINT] = lambda handler: handler.give(200, notes.pop(0) if notes else world.note())
+        report = audited(server, tmp_path)
+        assert report.ok, failures(report)
+        assert f"{world.state.size} entries" in report.checks[0].detail
+        gone = next(path for path in server.files if path.startswith("tile/entries"))
+        del server.files[gone]
+        assert gone in failures(audited(server, tmp_path))["head"]
+        assert server.asked.count(CHECKPOINT) == 4 + 2
+
+
 def test_a_head_that_was_in_order_is_not_contradicted_later(long: World, tmp_path: Path) -> None:
     fork, run = World(), World(word="other")
     fork.ticks(299)
