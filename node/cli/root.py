@@ -240,8 +240,8 @@ def collect(directory: Path, files: tuple[Path, ...]) -> int:
     home = Home(directory)
     home.load_ticket()
     is_coordinator = (directory / "manifest").exists()
-    for file in files:
-        proposal = (collect if is_coordinator else adopt)(home, file)
+    taken = [(collect if is_coordinator else adopt)(home, file) for file in files]
+    for proposal in taken:
         click.echo(f"{proposal.name}: {proposal.missing or 'enough keys have signed'}.")
     if is_coordinator:
         tell_missing(directory)

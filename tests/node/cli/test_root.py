@@ -227,6 +227,7 @@ def test_bad_input(ceremony: Ceremony, tmp_path: Path) -> None:
         (["revoke", run, "x"], "64 hexadecimal digits"),
         (["revoke", run, VERA, "--from", "-1"], "from"),
         (["collect", run, noise], "not a proposal"),
+        (["collect", run, file, noise], "not a proposal"),
         (["collect", run, tmp_path / "none"], "cannot be read"),
         (["collect", empty, file], "no run is here"),
         (["collect", run], "FILE"),
