@@ -100,6 +100,7 @@ def service_readers(
         {"op": "head"},
         {"op": "entries", "start": 2, "limit": 100, "size": size},
         {"op": "prefix", "old": 3, "new": size},
+        {"op": "roots", "version": 0},
     )
     yield Reader("log-request", _log(log), tuple(map(codec.encode, asked)), REFUSALS, mutate_fields)
     asked = (
