@@ -179,3 +179,18 @@ def test_the_command_compares(make_job: Any, batches: Batches, tmp_path: Path) -
     assert json.loads(line) == {"event": "compared", "state": {"largest": 0.0, "rms": 0.0}}
     wrong = subprocess.run(command[:-1], cwd=HOME, capture_output=True, text=True, check=False)
     assert (wrong.returncode, wrong.stderr.startswith("Usage: ")) == (2, True)
+
+
+def test_two_processes_repeat_a_segment(make_job: Any, batches: Batches) -> None:
+    two = TINY | {"processes": 2}
+    whole = make_job(batches, "whole", **two)
+    out = Path(json.loads(whole.read_text())["out"])
+    segment = {"state": str(out / state_name(10)), "parent": "00" * 32, "until": 20}
+    part = make_job(batches, "part", SEGMENT=segment, **two)
+    for path in (whole, part):
+        command = [sys.executable, "-m", "trainer", "cycle", str(path)]
+        ended = subprocess.run(command, cwd=HOME, capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, ended.stderr
+    again = Path(json.loads(part.read_text())["out"])
+    assert (again / state_name(20)).read_bytes() == (out / state_name(20)).read_bytes()
+    assert result_of(again)["processes"] == 2
