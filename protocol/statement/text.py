@@ -5,11 +5,12 @@ numbers as doubles, which round what is over 2^53.
 """
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from protocol.codec import Value
 
-Json: TypeAlias = "str | bool | list[Json] | dict[str, Json]"
+Json: TypeAlias = "str | bool | Sequence[Json] | Mapping[str, Json]"
 
 
 def encode_json(value: Json) -> bytes:
