@@ -18,7 +18,7 @@ from tests.e2e.process import gonode
 from tests.verification.audit.changes import kind_of, try_changes
 
 CHANGES = 1000
-WITHIN_S = 40.0
+WITHIN_S = 30.0
 """What the changes may take; `make soak` makes all of them however long that takes."""
 
 Place = tuple[str, int, tuple[str, ...]]
