@@ -207,15 +207,26 @@ async function checkHead (log, history) {
     { name: 'signed by the coordinator', value: `${signer.name} ${signer.key}` },
     ...cosigners.map(({ role, time }) => ({
       name: 'cosigned by the verifier',
-      value: `${role.name} ${role.key} at ${new Date(Number(time) * 1000).toISOString()}`
+      value: `${role.name} ${role.key} on ${moment(time)}`
     })),
     { name: 'verifiers that have to cosign', value: `${root.witnessThreshold}` },
     { name: 'file checkpoint', value: new TextDecoder().decode(log.bytes) }
   ]
   const newest = cosigners.reduce((most, { time }) => time > most ? time : most, 0n)
+  const days = Math.floor((Date.now() / 1000 - Number(newest)) / 86_400)
+  const age = days < 1 ? '' : ` That is ${counted(days, 'day')} ago: another node may have a newer head.`
   const sentence = `Signed by the coordinator, cosigned by ${counted(cosigners.length, 'verifier')} (${root.witnessThreshold} ` +
-    `have to), last on ${new Date(Number(newest) * 1000).toISOString().slice(0, 16).replace('T', ' at ')} UTC.`
+    `have to), last on ${moment(newest)}.${age}`
   return { sentence, facts, value: true }
+}
+
+/**
+ * @param {bigint} time Unix seconds
+ * @returns {string}
+ */
+function moment (time) {
+  const date = new Date(Number(time) * 1000)
+  return Number.isNaN(date.valueOf()) ? `second ${time}` : `${date.toISOString().slice(0, 16).replace('T', ' at ')} UTC`
 }
 
 /**
