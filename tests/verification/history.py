@@ -10,6 +10,7 @@ from protocol.admission import Admission
 from protocol.proof import CONTRIBUTOR, RULES, Ban
 from protocol.proof import VERIFIER as ACCUSED_VERIFIER
 from protocol.root import VERIFIER, Role
+from protocol.types import UNSET
 from tests.verification.coordinator_acts import CoordinatorActs
 
 
@@ -33,7 +34,7 @@ class History(CoordinatorActs):
             since = self.rng.randrange(self.state.size)
             bad = self.rng.sample(verifiers, self.rng.randint(1, min(2, len(verifiers))))
             roles = [replace(role, invalid_from=since) if role in bad else role for role in roles]
-        count = sum(role.role == VERIFIER for role in roles)
+        count = sum(role.role == VERIFIER and role.invalid_from == UNSET for role in roles)
         record = replace(
             root, run=self.world.run, version=root.version + 1, roles=tuple(roles), witness_threshold=count // 2 + 1
         )
