@@ -6,10 +6,12 @@ import { isPrefix, leafHash, prove, root } from './merkle.js'
 import { verifyNote } from './note.js'
 
 const PROTOCOL = '/gonode/log/1'
+const ROOT = 'application/vnd.gonode.root.v1+msgpack'
 const RELEASE = 'application/vnd.gonode.release.v1+msgpack'
 const MOST_ANSWER_BYTES = 2 << 20
 const MOST_ENTRIES = 4096
 const MOST_ENTRY_BYTES = 1 << 20
+const MOST_ROOTS = 8
 
 const ENVELOPE = { payload: isBytes, signatures: isListOf((each) => isHash(each.key) && isBytes(each.sig)), type: isText }
 
@@ -133,8 +135,13 @@ export class Log {
         this.#requireRange(old, size)
         return encode({ proof: prove(this.#leaves.slice(0, size), old), root: root(this.#leaves.slice(0, old)) })
       }
+      case 'roots': {
+        const { version } = parse(request, { op: isText, version: isCount })
+        const roots = this.entries.filter((entry) => parse(entry, ENVELOPE).type === ROOT)
+        return encode({ roots: roots.slice(version, version + MOST_ROOTS) })
+      }
     }
-    throw new Refused('This peer answers head, entries and prefix.')
+    throw new Refused('This peer answers head, entries, prefix and roots.')
   }
 
   #newest (isFit) {

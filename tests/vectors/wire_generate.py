@@ -51,7 +51,7 @@ RUN: Final = seeds.run_id(Envelope.parse(ENTRIES[0]).payload, Envelope.parse(ENT
 TOPIC: Final = f"gonode/{RUN.hex()[:16]}"
 ASKER: Final = f"/ip4/192.0.2.1/tcp/4001/p2p/{peer_id(CONTRIBUTOR.public)}"
 
-LOG_REFUSAL: Final = "This is not a request for a log's head, entries or prefix."
+LOG_REFUSAL: Final = "This is not a request for a log's head, entries, prefix or roots."
 BLOB_REFUSAL: Final = "This is not a request for a blob's list, for what is here of it, or for a chunk."
 PEERS_REFUSAL: Final = "The message is not a list of addresses."
 
@@ -138,6 +138,9 @@ def log_requests() -> Iterator[Case]:
     yield refused("A start behind the size.", _entries(7, 10, 6), beyond.format(7, 6))
     yield refused("A start below 0.", _entries(-1, 10, 6), beyond.format(-1, 6))
     yield refused("An old size over the new one.", {"new": 5, "old": 6, "op": "prefix"}, beyond.format(6, 5))
+    yield asked("All root versions.", {"op": "roots", "version": 0}, {"roots": ENTRIES[:1]})
+    yield asked("Root versions after the newest.", {"op": "roots", "version": 1}, {"roots": []})
+    yield refused("A boolean for a version.", {"op": "roots", "version": False}, LOG_REFUSAL)
     yield refused("A boolean for a number.", {**_entries(0, 2, SIZE), "start": True}, LOG_REFUSAL)
     yield refused("A number as text.", {**_entries(0, 2, SIZE), "limit": "2"}, LOG_REFUSAL)
     yield refused("A field too many.", {"more": 1, "op": "head"}, LOG_REFUSAL)
