@@ -1,5 +1,6 @@
 """The coordinator's pen: shares survive restarts, heads are shown only when cosigned, and the folder is always whole."""
 
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -7,101 +8,25 @@ from random import Random
 
 import pytest
 
-from node.audits.folder_audit import FolderReader
-from node.coordinator.log_writer import SHARES_KEY, SHARES_WITHIN_S, LogWriter
-from node.disk.store import Store
-from node.following.puller import replay_log
-from protocol import checkpoint as notes
+from node.coordinator.log_writer import SHARES_KEY, SHARES_WITHIN_S
 from protocol.checkpoint import Checkpoint, SignedNote
-from protocol.ed25519 import SecretKey
-from protocol.envelope import Envelope
-from protocol.epoch import Share, ShareSet
+from protocol.epoch import Share
 from protocol.errors import BadProof, ProtocolError, WrongSigner
 from protocol.layout import CHECKPOINT
 from protocol.receipt import Tick
 from protocol.registration import Invite
 from protocol.seeds import log_origin
-from protocol.tiles import tiles_between
 from tests.node.keys import secret
+from tests.node.log_desk import Desk
 from tests.verification.world import World
-from verification.audit.audit import AuditOptions, audit
 from verification.faults import LogFault
-from verification.state import LogState
-from verification.witness import verify_head, witness_name
-
-
-class Desk:
-    """A log writer over a world's log, with the world's verifiers; `restart` is what a kill leaves."""
-
-    def __init__(self, path: Path, verifiers: int) -> None:
-        self.world = World(verifiers=verifiers)
-        self.public = path / "public"
-        self.store = Store(path / "node.db")
-        self.store.append(self.world.entries)
-        self.clock_s = 0.0
-        self.writer = self.open()
-
-    def open(self) -> LogWriter:
-        return LogWriter(self.world.state, self.store, self.world.coordinator, self.public, lambda: self.clock_s)
-
-    def restart(self) -> None:
-        state = LogState(self.world.run)
-        replay_log(state, self.store)
-        assert state.tree.root() == self.world.state.tree.root()
-        self.world.state = state
-        self.writer = self.open()
-
-    def tick(self) -> int:
-        state = self.world.state
-        return self.writer.append(Tick(state.run, state.size, 0).seal(self.world.coordinator))
-
-    def sign(self) -> int:
-        """A new head with one more entry; its size."""
-        self.tick()
-        assert self.writer.sign_head()
-        return Checkpoint.parse(SignedNote.parse(self.writer.newest_note).text).size
-
-    def line(self, verifier: SecretKey, size: int, unix_s: int = 1_700_000_000) -> str:
-        root = self.world.state.tree.root(size)
-        body = Checkpoint(log_origin(self.world.run), size, root).body()
-        return notes.cosign(body, verifier, witness_name(verifier.public), unix_s).encode()
-
-    def cosign(self, verifier: SecretKey, size: int, unix_s: int = 1_700_000_000) -> None:
-        share = self.world.share(verifier, size)
-        self.writer.add_cosignature(verifier.public, size, self.line(verifier, size, unix_s), share)
-
-    def published(self) -> int:
-        """The size of the published head, which witnesses vouch for; 0 when nothing is published."""
-        path = self.public / CHECKPOINT
-        if not path.exists():
-            return 0
-        note = SignedNote.parse(path.read_bytes())
-        verify_head(note, self.world.run, self.world.state.root)
-        return Checkpoint.parse(note.text).size
-
-    def audit(self) -> None:
-        """The published folder passes the checks of head and files, and holds exactly its head's tiles."""
-        report = audit(FolderReader(self.public), AuditOptions(run=self.world.run, sample=0))
-        answers = {check.name: (check.ok, check.detail) for check in report.checks}
-        assert answers["head"][0], answers["head"]
-        assert answers["files"][0], answers["files"]
-        tiles = {
-            file.relative_to(self.public).as_posix() for file in (self.public / "tile").rglob("*") if file.is_file()
-        }
-        wanted = {tile.path for tile in tiles_between(0, self.published())}
-        assert wanted <= tiles
-        assert {name for name in tiles - wanted if ".p/" in name} == set()
-
-    def share_sets(self) -> list[ShareSet]:
-        """The share sets of the log."""
-        envelopes = (Envelope.parse(entry) for entry in self.store.iterate_log())
-        return [ShareSet.parse(each.payload) for each in envelopes if each.type == ShareSet.payload_type()]
+from verification.witness import verify_head
 
 
 @pytest.fixture
 def two(tmp_path: Path) -> Iterator[Desk]:
     """A run with two verifiers, both of whom have to cosign."""
-    desk = Desk(tmp_path, 2)
+    desk = Desk(tmp_path, World(verifiers=2))
     yield desk
     desk.store.close()
 
@@ -109,7 +34,7 @@ def two(tmp_path: Path) -> Iterator[Desk]:
 @pytest.fixture
 def three(tmp_path: Path) -> Iterator[Desk]:
     """A run with three verifiers, two of whom have to cosign."""
-    desk = Desk(tmp_path, 3)
+    desk = Desk(tmp_path, World(verifiers=3))
     yield desk
     desk.store.close()
 
@@ -123,6 +48,20 @@ def test_entries_are_on_disk_and_refused_ones_are_not(two: Desk) -> None:
     with pytest.raises((LogFault, ProtocolError)):
         two.writer.append(Invite(two.world.run, bytes(16), 1).seal(two.world.coordinator))
     assert two.store.log_size == two.world.state.size == size + 1
+
+
+def test_what_the_disk_does_not_take_is_not_logged(two: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    size, root = two.world.state.size, two.world.state.tree.root()
+
+    def full(entries: object) -> int:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(two.store, "append", full)
+        with pytest.raises(sqlite3.OperationalError):
+            two.tick()
+    assert (two.world.state.size, two.world.state.tree.root(), two.store.log_size) == (size, root, size)
+    assert two.tick() == size
 
 
 def test_a_head_is_signed_only_for_something_new(two: Desk) -> None:
