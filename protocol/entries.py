@@ -67,10 +67,14 @@ ENTRY_TYPES: dict[str, type[Record]] = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A parsed entry: its envelope, whose signatures are valid, and the record inside."""
+    """A parsed entry: its envelope, whose signatures are valid, and the record inside.
+
+    `is_verified`: that they are was known before, and so are the signatures of the envelopes that the record carries.
+    """
 
     envelope: Envelope
     record: Record
+    is_verified: bool = False
 
     @property
     def signers(self) -> tuple[bytes, ...]:
@@ -78,10 +82,13 @@ class Entry:
         return self.envelope.signers
 
 
-def parse_entry(data: bytes) -> Entry:
-    """Parses an entry and verifies its signatures; raises ParseError, NotCanonical, TooLarge, BadSignature."""
+def parse_entry(data: bytes, *, is_verified: bool = False) -> Entry:
+    """Parses an entry and verifies its signatures, unless `is_verified` says that they hold.
+
+    Raises ParseError, NotCanonical, TooLarge, BadSignature.
+    """
     envelope = Envelope.parse(data, MAX_ENTRY_BYTES)
     cls = ENTRY_TYPES.get(envelope.type)
     if cls is None:
         raise ParseError(f"a log cannot hold an entry of type {envelope.type[:80]}.")
-    return Entry(envelope, cls.open(envelope))
+    return Entry(envelope, cls.open(envelope, is_verified=is_verified), is_verified)

@@ -6,7 +6,8 @@ is valid; `parse(encode(r)) == r`; no field may be missing, unknown or of anothe
 
 import hashlib
 import types
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 from protocol.codec import Value, decode, encode
@@ -17,7 +18,20 @@ from protocol.types import Choice, Length, Range, Text
 
 type_constraints = (Range, Length, Text, Choice)
 
-_schemas: dict[type["Record"], dict[str, Any]] = {}
+Fault = Callable[[Any], str | None]
+"""Why a value does not fit a field, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """What a record asks of one field: its annotation, and what is read off it once, for records are made all the time."""
+
+    hint: Any
+    fault: Fault
+    is_plain: bool
+
+
+_schemas: dict[type["Record"], dict[str, _Field]] = {}
 
 
 class Record:
@@ -28,8 +42,8 @@ class Record:
     MAX_BYTES: ClassVar[int] = 65536
 
     def __post_init__(self) -> None:
-        for name, hint in _hints(type(self)).items():
-            fault = _fault(hint, getattr(self, name))
+        for name, field in _schema(type(self)).items():
+            fault = field.fault(getattr(self, name))
             if fault is not None:
                 raise ParseError(f"{_title(type(self))}: {name} {fault}.")
         self.check()
@@ -43,18 +57,23 @@ class Record:
 
     def to_value(self) -> Value:
         """The map of fields that is encoded."""
-        return {name: _lower(getattr(self, name)) for name in _hints(type(self))}
+        return {name: _lower(getattr(self, name)) for name in _schema(type(self))}
 
     @classmethod
     def from_value(cls, value: Value) -> Self:
         """The record of a decoded map; raises ParseError on a missing, unknown or unfit field."""
         if not isinstance(value, dict):
             raise ParseError(f"{_title(cls)}: must be a map.")
-        hints = _hints(cls)
-        if value.keys() != hints.keys():
-            odd = sorted(map(str, value.keys() ^ hints.keys()))
+        schema = _schema(cls)
+        if value.keys() != schema.keys():
+            odd = sorted(map(str, value.keys() ^ schema.keys()))
             raise ParseError(f"{_title(cls)}: missing or unknown field {odd[0][:40]}.")
-        return cls(**{name: _lift(hint, value[name], f"{_title(cls)}: {name}") for name, hint in hints.items()})
+        return cls(
+            **{
+                name: value[name] if field.is_plain else _lift(field.hint, value[name], f"{_title(cls)}: {name}")
+                for name, field in schema.items()
+            }
+        )
 
     def encode(self) -> bytes:
         """Canonical payload bytes; raises TooLarge over `MAX_BYTES`, which `parse` would refuse."""
@@ -82,25 +101,27 @@ class Record:
         return seal(self.payload_type(), self.encode(), *keys)
 
     @classmethod
-    def open(cls, envelope: Envelope, signer: bytes | None = None) -> Self:
+    def open(cls, envelope: Envelope, signer: bytes | None = None, *, is_verified: bool = False) -> Self:
         """The record of a verified envelope; `signer` must be its only signer when given.
 
-        Raises ParseError for another type, BadSignature, WrongSigner.
+        `is_verified`: that its signatures hold is known. Raises ParseError for another type, BadSignature, WrongSigner.
         """
         if envelope.type != cls.payload_type():
             raise ParseError(f"expected {_title(cls)}, got {envelope.type[:80]}.")
         if signer is None:
-            envelope.verify()
+            if not is_verified:
+                envelope.verify()
         else:
             envelope.verify_signer(signer)
         return cls.parse(envelope.payload)
 
 
-def _hints(cls: type["Record"]) -> dict[str, Any]:
+def _schema(cls: type["Record"]) -> dict[str, _Field]:
     known = _schemas.get(cls)
     if known is None:
         hints = get_type_hints(cls, include_extras=True)
-        known = _schemas[cls] = {field.name: hints[field.name] for field in fields(cls)}  # type: ignore[arg-type]
+        named = ((field.name, hints[field.name]) for field in fields(cls))  # type: ignore[arg-type]
+        known = _schemas[cls] = {name: _Field(hint, _fault(hint), _is_plain(hint)) for name, hint in named}
     return known
 
 
@@ -109,27 +130,35 @@ def _title(cls: type[Record]) -> str:
     return str(name).replace("-", " ")
 
 
-def _fault(hint: Any, value: object) -> str | None:
+def _fault(hint: Any) -> Fault:
+    """What finds the fault of a value for a field of this annotation."""
     origin = get_origin(hint)
     if origin is Annotated:
-        for constraint in get_args(hint)[1:]:
-            if isinstance(constraint, type_constraints):
-                fault = constraint.fault(value)
-                if fault is not None:
-                    return fault
-        return None
+        (constraint,) = (each for each in get_args(hint)[1:] if isinstance(each, type_constraints))
+        return constraint.fault
     if origin is tuple:
+        return _fault_of_items(_fault(get_args(hint)[0]))
+    if isinstance(hint, type) and not isinstance(hint, types.GenericAlias):
+        return lambda value: None if type(value) is hint else f"must be of type {hint.__name__}"
+    raise TypeError(f"a record cannot have a field of type {hint!r}")
+
+
+def _fault_of_items(fault: Fault) -> Fault:
+    def find(value: object) -> str | None:
         if not isinstance(value, tuple):
             return "must be a tuple"
-        item = get_args(hint)[0]
-        for index, element in enumerate(value):
-            fault = _fault(item, element)
-            if fault is not None:
-                return f"[{index}] {fault}"
+        for index, item in enumerate(value):
+            found = fault(item)
+            if found is not None:
+                return f"[{index}] {found}"
         return None
-    if isinstance(hint, type) and not isinstance(hint, types.GenericAlias):
-        return None if type(value) is hint else f"must be of type {hint.__name__}"
-    raise TypeError(f"a record cannot have a field of type {hint!r}")
+
+    return find
+
+
+def _is_plain(hint: Any) -> bool:
+    """Whether a field's value is decoded as it is."""
+    return get_origin(hint) is not tuple and not (isinstance(hint, type) and issubclass(hint, Record))
 
 
 def _lower(value: Any) -> Value:

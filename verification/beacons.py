@@ -70,7 +70,7 @@ class Beacons:
             )
         if self._tree.root(record.size) != record.root_hash:
             raise LogFault(f"The share set names another root hash for tree size {record.size}.")
-        shares = [self._check_share(data, record, index) for data in record.shares]
+        shares = [self._check_share(data, entry.is_verified, record, index) for data in record.shares]
         keys = [share.verifier for share in shares]
         if keys != sorted(set(keys)):
             raise LogFault("The shares of a set must be in the order of their verifiers' keys, one a verifier.")
@@ -96,10 +96,10 @@ class Beacons:
             if share.share != beacon_share(secret, share.run, share.size, share.root_hash)
         )
 
-    def _check_share(self, data: bytes, record: ShareSet, index: int) -> Share:
+    def _check_share(self, data: bytes, is_verified: bool, record: ShareSet, index: int) -> Share:
         try:
             envelope = Envelope.parse(data)
-            share = Share.open(envelope)
+            share = Share.open(envelope, is_verified=is_verified)
         except ProtocolError as error:
             raise LogFault(f"A share of the set is wrong: {error}") from error
         if (share.run, share.size, share.root_hash) != (record.run, record.size, record.root_hash):

@@ -6,6 +6,7 @@ every other node applies what it pulls; whoever applies the same entries has the
 in entries.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from protocol.admission import Admission
@@ -93,9 +94,13 @@ class LogState:
         """The parsed entry if it may be logged next; raises LogFault without any change."""
         return self._judge(data)[0]
 
-    def apply(self, data: bytes) -> Entry:
-        """Checks an entry, changes the state by it and adds it to the tree; raises LogFault without any change."""
-        entry, change = self._judge(data)
+    def apply(self, data: bytes, *, is_verified: bool = False, keep: Callable[[], object] = lambda: None) -> Entry:
+        """Checks an entry, changes the state by it and adds it to the tree; raises LogFault without any change.
+
+        `is_verified`: its signatures are known to hold. `keep` is called once it is found good, before the first change.
+        """
+        entry, change = self._judge(data, is_verified)
+        keep()
         change()
         self.tree.append(data)
         self.slots.settle(self.size)
@@ -278,9 +283,9 @@ class LogState:
 
     # ---- dispatch
 
-    def _judge(self, data: bytes) -> tuple[Entry, Change]:
+    def _judge(self, data: bytes, is_verified: bool = False) -> tuple[Entry, Change]:
         try:
-            entry = parse_entry(data)
+            entry = parse_entry(data, is_verified=is_verified)
         except ProtocolError as error:
             raise LogFault(f"The entry is wrong ({error.label}): {error}") from error
         return entry, self._change(entry, self.size)

@@ -80,12 +80,14 @@ class LogWriter:
     def append(self, envelope: Envelope) -> int:
         """Appends an entry and returns its index; raises LogFault or ProtocolError when it may not be logged."""
         data = envelope.encode()
-        self._state.check(data)
         index = self._state.size
-        with self._store.transaction():
-            self._store.append([data])
-            self._store.put(_place_key(data), index.to_bytes(8, "big"))
-        self._state.apply(data)
+
+        def keep() -> None:
+            with self._store.transaction():
+                self._store.append([data])
+                self._store.put(_place_key(data), index.to_bytes(8, "big"))
+
+        self._state.apply(data, keep=keep)
         self._last_append_s = self._now()
         self._dirty = self._dirty or envelope.type != ShareSet.payload_type()
         return index

@@ -182,9 +182,7 @@ async def _swept(log: LogWriter) -> AsyncIterator[None]:
 
 def _enter(envelope: Envelope, state: LogState, store: Store) -> None:
     data = envelope.encode()
-    state.check(data)
-    store.append([data])
-    state.apply(data)
+    state.apply(data, keep=lambda: store.append([data]))
 
 
 def require_newest(home: Home, state: LogState, founded: Envelope) -> None:

@@ -19,7 +19,7 @@ from node.peering.transport import TransportError
 from protocol.entries import Entry
 from protocol.envelope import Envelope
 from protocol.errors import BadProof, ParseError, ProtocolError
-from protocol.merkle import leaf_hash, node_hash, verify_consistency
+from protocol.merkle import Tree, leaf_hash, node_hash, verify_consistency
 from protocol.seeds import run_id
 
 _APPLIED_AT_ONCE: Final = 64
@@ -149,11 +149,25 @@ class Puller:
 
 
 def replay_log(replica: Replica, store: Store) -> None:
-    """Applies the entries in the store that the replica does not have yet; raises LogRefused."""
-    for entry in store.iterate_log(replica.size):
+    """Applies the entries in the store that the replica does not have yet; raises LogRefused.
+
+    Their signatures are verified from `verified_size` on.
+    """
+    verified = verified_size(store)
+    for index, entry in enumerate(store.iterate_log(replica.size), replica.size):
         try:
-            replica.apply(entry)
+            replica.apply(entry, is_verified=index < verified)
         except ValueError as error:
             raise LogRefused(
                 f"The stored log holds an entry at {replica.size} that the rules refuse: {error}"
             ) from error
+
+
+def verified_size(store: Store) -> int:
+    """How many stored entries are those that this node verified before it stored them.
+
+    The newest head that it keeps says so: their hashes have to lead to its root hash. Where they do not, none are.
+    """
+    tree = Tree(store.iterate_log())
+    head = store.newest_head(tree.size)
+    return head.size if head is not None and tree.root(head.size) == head.root else 0

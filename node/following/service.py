@@ -67,8 +67,8 @@ class Replica(Protocol):
     def root_indices(self) -> Sequence[int]:
         """The log indices of the root versions, version 1 first."""
 
-    def apply(self, entry: bytes) -> Entry:
-        """Applies the next entry; raises LogFault or ProtocolError without change."""
+    def apply(self, entry: bytes, *, is_verified: bool = False) -> Entry:
+        """Applies the next entry, whose signatures may be known to hold; raises LogFault or ProtocolError without change."""
 
 
 class LogService:

@@ -49,8 +49,8 @@ class Rules:
     def size(self) -> int:
         return self.tree.size
 
-    def apply(self, entry: bytes) -> Entry:
-        parsed = parse_entry(entry)
+    def apply(self, entry: bytes, *, is_verified: bool = False) -> Entry:
+        parsed = parse_entry(entry, is_verified=is_verified)
         if isinstance(parsed.record, Tick) and parsed.record.unix_s == FORBIDDEN:
             raise ProtocolError("This tick is forbidden.")
         self.tree.append(entry)

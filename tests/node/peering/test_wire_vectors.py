@@ -82,7 +82,7 @@ class Rules:
     def root(self) -> Root:
         return Root.parse(parse_entry(ENTRIES[0]).envelope.payload)
 
-    def apply(self, entry: bytes) -> Entry:
+    def apply(self, entry: bytes, *, is_verified: bool = False) -> Entry:
         self.tree.append(entry)
         return parse_entry(entry)
 
