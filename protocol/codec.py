@@ -6,6 +6,7 @@ maps with string keys in UTF-8 order; nesting is at most `MAX_DEPTH`. There are 
 """
 
 from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import Final, TypeAlias
 
 import msgpack  # type: ignore[import-untyped]
@@ -18,6 +19,7 @@ MAX_BYTES: Final = 65536
 MAX_DEPTH: Final = 8
 _MIN_INT: Final = -(2**63)
 _MAX_INT: Final = 2**64 - 1
+_LEAVES: Final = frozenset((NoneType, bool, int, str, bytes))
 
 
 def encode(value: Value) -> bytes:
@@ -56,7 +58,7 @@ def decode(data: bytes, max_bytes: int = MAX_BYTES) -> Value:
         raise ParseError("Bytes follow the end of the record.") from error
     except (ValueError, msgpack.UnpackException) as error:
         raise ParseError("The bytes are not a msgpack record.") from error
-    if encode(value) != data:
+    if not _is_ordered(value, 0) or msgpack.packb(value, use_bin_type=True) != data:
         raise NotCanonical("The record is not in its canonical encoding.")
     return value
 
@@ -64,6 +66,26 @@ def decode(data: bytes, max_bytes: int = MAX_BYTES) -> Value:
 def _no_extension(code: int, data: bytes) -> object:
     """Refuses every extension type, the timestamps that msgpack reads by itself included (`encode` refuses those)."""
     raise ParseError("The record holds an extension type.")
+
+
+def _is_ordered(value: Value, depth: int) -> bool:
+    """Whether the maps of a value that was read are in key order; raises as `_ordered` does."""
+    if type(value) in _LEAVES:
+        return True
+    if not isinstance(value, list | dict):
+        raise ParseError(f"A record cannot hold a value of type {type(value).__name__}.")
+    if depth >= MAX_DEPTH:
+        raise TooLarge(f"The record is nested deeper than {MAX_DEPTH} levels.")
+    items, is_ordered = value, True
+    if isinstance(value, dict):
+        keys = list(value)
+        if not all(isinstance(key, str) for key in keys):
+            raise ParseError("A map has a key that is not a string.")
+        items, is_ordered = list(value.values()), keys == sorted(keys)
+    for item in items:
+        if type(item) not in _LEAVES:
+            is_ordered &= _is_ordered(item, depth + 1)
+    return is_ordered
 
 
 def _ordered(value: object, depth: int) -> object:

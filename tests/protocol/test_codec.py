@@ -125,3 +125,34 @@ def test_memory_stays_bounded_on_the_worst_record() -> None:
         assert tracemalloc.get_traced_memory()[1] < 32 * 1024 * 1024
     finally:
         tracemalloc.stop()
+
+
+foreign = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.text(max_size=3)
+    | st.binary(max_size=3)
+    | st.floats(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text("abc\u00e9", max_size=2) | st.binary(max_size=1), inner, max_size=3)
+        | st.lists(inner, min_size=1, max_size=1).map(lambda items: [[[[items]]]])
+    ),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(foreign)
+def test_what_is_read_is_judged_as_what_is_written(value: Any) -> None:
+    data: bytes = msgpack.packb(value, use_bin_type=True)
+    try:
+        is_canonical = codec.encode(value) == data
+    except ProtocolError:
+        is_canonical = False
+    if is_canonical:
+        assert codec.decode(data) == value
+    else:
+        with pytest.raises(ProtocolError):
+            codec.decode(data)
