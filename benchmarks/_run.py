@@ -38,14 +38,16 @@ class Summary:
         return cls(middle, (found[-1] - found[0]) / middle if middle else 0.0)
 
 
-def arguments(description: str | None, directory: str | None = None) -> argparse.Namespace:
-    """--quick, --json and --kernel, and --dir where `directory` says what it is."""
+def arguments(description: str | None, directory: str | None = None, entries: str | None = None) -> argparse.Namespace:
+    """--quick, --json and --kernel, and --dir and --entries where `directory` and `entries` say what they are."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="less than 45 seconds, for a first impression")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     parser.add_argument("--kernel", type=Kernel.parse, default=Kernel.BEST, help="best, scalar, ...")
     if directory is not None:
         parser.add_argument("--dir", type=Path, help=directory)
+    if entries is not None:
+        parser.add_argument("--entries", type=int, metavar="N", help=entries)
     return parser.parse_args()
 
 

@@ -196,6 +196,25 @@ TARGETS = (
         *("gossip", 30, cell("rows", "worst s", what="followed by who hears nothing")),
         at_most=True,
     ),
+    Target(
+        "entries/s appended to a log of a million, 64 at a time and on disk",
+        *("log", 2000, cell("the log", "appended/s", entries=10**6)),
+    ),
+    Target(
+        "ms for the slowest of 1,000 inclusion proofs in a log of a million entries",
+        *("log", 5, cell("the log", "inclusion ms", entries=10**6)),
+        at_most=True,
+    ),
+    Target(
+        "s to check a log of a million entries from its tiles",
+        *("log", 60, cell("the log", "check s", entries=10**6)),
+        at_most=True,
+    ),
+    Target(
+        "s to open a log of a million entries, its bytes known by their root hash (not the state that they make)",
+        *("log", 2, cell("the log", "open s", entries=10**6)),
+        at_most=True,
+    ),
     Target("% of a core, an idle node", "idle", 1, largest("rows", "% of a core"), at_most=True),
     Target("MB, an idle node", "idle", 120, largest("rows", "MB at most"), at_most=True),
     Target("ms to replay a move, scalar", "replay", 5000, cell("replay", "ms first", kernel="scalar"), at_most=True),
