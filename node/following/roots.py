@@ -42,20 +42,20 @@ class KnownRoots:
     @property
     def overdue(self) -> int | None:
         """The version that the log should hold by now and does not; None when there is none."""
-        newest = self.newest
-        late = newest is not self._replica.root and self._replica.size > self._since + LOGGED_WITHIN
-        return newest.version if late else None
+        version = self.newest.version
+        late = version > self._replica.root.version and self._replica.size > self._since + LOGGED_WITHIN
+        return version if late else None
 
     def learn(self, roots: Iterable[bytes]) -> bool:
         """Takes envelopes of root versions, oldest first, as far as they follow the newest one known; whether one did."""
-        before = self.newest
+        before = self.newest.version
         for data in roots:
             try:
                 root = verify_next_root(data, self.newest, self._replica.run)
             except (LogFault, ProtocolError):
                 continue
             self._ahead.append((root, data))
-        if self.newest is before:
+        if self.newest.version == before:
             return False
         self._since = self._replica.size
         waiting = [data for root, data in self._ahead if root.version > self._replica.root.version]
