@@ -162,6 +162,11 @@ def test_what_is_changed_fails_by_name(page: Page, site: ServedSite, public: dic
         assert sentence in found[step][1], (path, found)
         assert page.inner_text("#verdict").startswith("✗ Not to be believed: ")
         assert states(found, "none")
+    page.locator("#step-release summary").click()
+    told = page.inner_text("#step-release dl")
+    assert "differs" in told
+    assert public[first].hex() in told
+    assert public[second].hex() in told
     site.show(public)
     assert states(answers(page, site.url), "fail") == []
 

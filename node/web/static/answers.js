@@ -2,7 +2,7 @@
 
 import { Unreachable, Wrong } from './wrong.js'
 
-/** What is behind an answer: a value, or what was expected and what came. @typedef {{name: string, value: string} | {name: string, expected: string, got: string}} Fact */
+/** @typedef {import('./wrong.js').Fact} Fact */
 /** @typedef {'waits' | 'runs' | 'pass' | 'fail' | 'none'} State */
 /** @typedef {{id: string, state: State, sentence: string, facts: Fact[]}} Answer */
 /** @typedef {(answer: Answer) => void} Tell */
@@ -45,7 +45,7 @@ export function asker (tell) {
       return value
     } catch (error) {
       if (error instanceof Wrong) {
-        tell({ id, state: 'fail', sentence: error.message, facts: [{ name: 'kind of fault', value: error.label }] })
+        tell({ id, state: 'fail', sentence: error.message, facts: [{ name: 'kind of fault', value: error.label }, ...error.facts] })
       } else if (error instanceof Fails) {
         tell({ id, state: 'fail', sentence: error.message, facts: error.facts })
       } else if (error instanceof NotRun) {

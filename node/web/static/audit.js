@@ -9,13 +9,12 @@ import { Envelope } from './envelope.js'
 import { History } from './history.js'
 import { readCheckpoint, readEntries, readFile, verifyTiles, within } from './log.js'
 import { leafHash, verifyInclusion } from './merkle.js'
-import { count, hexOf, parseEntry, text } from './records.js'
+import { count, hexOf, text } from './records.js'
 import { chainOf, originOf, releaseZero } from './release.js'
 import { runId } from './roots.js'
 import { auditStatement } from './statement.js'
 import { isCommitted } from './window.js'
 import { verifyHead } from './witness.js'
-import { require } from './wrong.js'
 
 const MOST_ENVELOPE = 65_536
 
@@ -183,9 +182,12 @@ async function checkLog (folder, progress) {
  * @param {import('./log.js').Progress} progress
  */
 async function checkEntries ({ run, root, manifest }, { entries }, progress) {
-  for (const [index, [name, file]] of Object.entries([['root', root], ['manifest', manifest]])) {
-    require(isSame(/** @type {Uint8Array} */ (file), entries[Number(index)] ?? new Uint8Array()), 'bad digest',
-      `File ${name} is not the entry that the log holds.`)
+  for (const [index, name, file] of /** @type {[number, string, Uint8Array][]} */ ([[0, 'root', root], [1, 'manifest', manifest]])) {
+    const entry = entries[index] ?? new Uint8Array()
+    if (!isSame(file, entry)) {
+      const facts = [{ name: `file ${name}`, expected: hex(entry), got: hex(file) }]
+      throw new Fails(`File ${name} is not the entry that the log holds.`, facts)
+    }
   }
   const history = new History(run)
   await history.takeAll(entries, progress)
@@ -264,8 +266,10 @@ async function checkRelease (folder, { history, tree }, release) {
   const name = text(record, 'name')
   const path = `release/${String(count(record, 'number')).padStart(5, '0')}-${name}`
   const file = await readFile(folder, path, MOST_ENVELOPE)
-  within(path, () => parseEntry(file, index))
-  require(isSame(file, release.bytes), 'bad digest', `File ${path} is not the entry that the log holds.`)
+  if (!isSame(file, release.bytes)) {
+    const facts = [{ name: `file ${path}`, expected: hex(release.bytes), got: hex(file) }]
+    throw new Fails(`File ${path} is not the entry that the log holds.`, facts)
+  }
   const leaf = leafHash(release.bytes)
   const proof = tree.inclusionProof(index)
   verifyInclusion(leaf, index, tree.size, proof, tree.root())

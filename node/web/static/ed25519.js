@@ -67,7 +67,11 @@ export async function verify (key, message, signature) {
   requireSound(signature.subarray(0, KEY_BYTES), "The signature's first half")
   const { holds } = await choose()
   if (!await holds(key, message, signature)) {
-    throw new Wrong('bad signature', `The signature by key ${hex(key).slice(0, 16)} does not fit the message.`)
+    throw new Wrong('bad signature', `The signature by key ${hex(key).slice(0, 16)} does not fit the message.`, [
+      { name: 'key', value: hex(key) },
+      { name: 'signature', value: hex(signature) },
+      { name: 'bytes that it would have to be of', value: hex(message) }
+    ])
   }
 }
 

@@ -149,6 +149,6 @@ function said (index, name, act) {
     return act()
   } catch (error) {
     const what = name === '' ? `Entry ${index}` : `Entry ${index} (${name})`
-    throw error instanceof Wrong ? new Wrong(error.label, `${what}: ${error.message}`) : error
+    throw Wrong.at(error, what)
   }
 }

@@ -1,6 +1,6 @@
 // The log as the folder has it: its head, every entry, every hash tile, and the tree that they make.
 
-import { isSame } from './bytes.js'
+import { hex, isSame } from './bytes.js'
 import { parseHead, parseNote } from './checkpoint.js'
 import { leafHash, Tree } from './merkle.js'
 import { Pace } from './pace.js'
@@ -52,7 +52,8 @@ export async function readEntries (folder, head, progress) {
   })
   const tree = new Tree(leaves)
   if (!isSame(tree.root(), head.rootHash)) {
-    throw new Wrong('bad digest', await findOddEntry(folder, entries, tree))
+    const facts = [{ name: 'root hash', expected: hex(head.rootHash), got: hex(tree.root()) }]
+    throw new Wrong('bad digest', await findOddEntry(folder, entries, tree), facts)
   }
   return { entries, tree }
 }
@@ -66,7 +67,10 @@ export async function verifyTiles (folder, tree) {
   const tiles = tilesOf(tree.size).filter((each) => each.level !== ENTRIES)
   await inOrder(tiles, ({ path }) => readFile(folder, path, 32 * 256), (data, { level, number, width, path }) => {
     const hashes = tree.nodes(8 * level, 256 * number, 256 * number + width)
-    require(isSame(data, hashes), 'bad digest', `File ${path}: the hash tile does not fit the entries.`)
+    if (!isSame(data, hashes)) {
+      const facts = [{ name: `file ${path}`, expected: hex(hashes), got: hex(data) }]
+      throw new Wrong('bad digest', `File ${path}: the hash tile does not fit the entries.`, facts)
+    }
   })
   return tiles.length
 }
@@ -124,7 +128,7 @@ export function within (path, parse) {
   try {
     return parse()
   } catch (error) {
-    throw error instanceof Wrong ? new Wrong(error.label, `File ${path}: ${error.message}`) : error
+    throw Wrong.at(error, `File ${path}`)
   }
 }
 

@@ -144,6 +144,6 @@ async function named (path, check) {
   try {
     await check()
   } catch (error) {
-    throw error instanceof Wrong ? new Wrong(error.label, `File ${path}: ${error.message}`) : error
+    throw Wrong.at(error, `File ${path}`)
   }
 }

@@ -48,7 +48,7 @@ async function signerOf (note, origin, coordinators) {
       return role
     } catch (error) {
       if (!(error instanceof Wrong)) throw error
-      last = new Wrong(error.label, `File checkpoint: ${error.message}`)
+      last = new Wrong(error.label, `File checkpoint: ${error.message}`, error.facts)
     }
   }
   throw last
@@ -65,7 +65,7 @@ async function timeOf (note, role) {
   } catch (error) {
     if (!(error instanceof Wrong)) throw error
     if (error.label === 'wrong signer') return undefined
-    throw new Wrong(error.label, `File checkpoint: ${error.message}`)
+    throw Wrong.at(error, 'File checkpoint')
   }
 }
 
