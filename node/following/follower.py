@@ -7,7 +7,6 @@ taken from any peer, the coordinator last (by verifiers first). Nothing depends 
 
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -246,23 +245,13 @@ class LogFollower:
     async def _verified(self, peer: bytes, shown: ShownHeads) -> list[Head]:
         """The heads that a peer showed and that are news; when a stranger signed one, a newer root may name him."""
         notes = [note for note in dict.fromkeys((shown.note, shown.cosigned)) if note and self._heads.is_news(note)]
-        heads = self._those_verified(notes)
-        if len(heads) < len(notes):
+        try:
+            return [self._heads.verified(note) for note in notes]
+        except WrongSigner:
             known = self._heads.roots
             while known.learn(await self._client.roots(peer, known.newest.version)):
                 pass
-            heads = self._those_verified(notes)
-        if notes and not heads:
-            raise WrongSigner("No coordinator of the run signed these heads.")
-        return heads
-
-    def _those_verified(self, notes: Sequence[bytes]) -> list[Head]:
-        """The heads that a coordinator signed; raises a ProtocolError for a note that is wrong otherwise."""
-        found = []
-        for note in notes:
-            with suppress(WrongSigner):
-                found.append(self._heads.verified(note))
-        return found
+            return [self._heads.verified(note) for note in notes]
 
     async def _begin(self, peer: bytes, size: int) -> None:
         async with self._pulling:

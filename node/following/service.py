@@ -7,6 +7,7 @@ few peers keep the others out.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, Protocol
 
 from node.disk.store import Store
@@ -14,11 +15,13 @@ from node.peering.call import CallRefused, Malformed, serve_calls
 from node.peering.pace import SharedPace
 from node.peering.transport import MAX_FRAME, Transport
 from protocol import codec
-from protocol.checkpoint import SignedNote
+from protocol.checkpoint import ED25519, Checkpoint, SignedNote
 from protocol.entries import Entry
 from protocol.envelope import Envelope
+from protocol.errors import BadSignature, WrongSigner
 from protocol.merkle import Tree
-from protocol.root import Root
+from protocol.root import COORDINATOR, Root
+from protocol.seeds import log_origin
 from verification.witness import WITNESS_PREFIX, witness_name, witnesses
 
 LOG_PROTOCOL: Final = "/gonode/log/1"
@@ -108,11 +111,20 @@ class LogService:
     def _cosigned(self) -> bytes:
         """The note of the newest head that enough witnesses cosigned; empty without one."""
         for head in self._store.heads_with(WITNESS_PREFIX.encode(), _LOOK_AT, self._replica.size):
-            root = root_at(self._replica, self._store, head.size)
+            root, note = root_at(self._replica, self._store, head.size), SignedNote.parse(head.note)
             names = {witness_name(key) for key in witnesses(root, head.size)}
-            if sum(line.name in names for line in SignedNote.parse(head.note).signatures) >= root.witness_threshold:
+            if sum(line.name in names for line in note.signatures) >= root.witness_threshold and self._is_signed(note):
                 return head.note
         return b""
+
+    def _is_signed(self, note: SignedNote) -> bool:
+        """Whether a note of the store has a line by a coordinator whom the newest root lets sign it; others refuse it."""
+        origin, last = log_origin(self._replica.run), max(Checkpoint.parse(note.text).size, 1) - 1
+        for role in self._replica.root.roles:
+            if role.role == COORDINATOR and role.is_valid_at(last):
+                with suppress(BadSignature, WrongSigner):
+                    return bool(note.find(origin, role.key, ED25519))
+        return False
 
     def _roots(self, version: int) -> list[bytes]:
         """Envelopes of root versions after `version`: the logged ones, and those that this node learned ahead of its log."""

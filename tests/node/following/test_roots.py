@@ -88,6 +88,21 @@ async def test_a_follower_goes_on_with_the_new_key(tmp_path: Path, autojump_cloc
         await late.follower(tmp_path, mine).sync_once()
 
 
+async def test_the_new_coordinator_shows_no_head_that_the_old_key_signed_too_late(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A cosigned one, too: a peer that shows it would not be believed in anything."""
+    async with logs(tmp_path, 2) as (source, mine):
+        begin(source, END + 3)
+        source.store.put_head(cosigned(copies.signed_head(source.replica.tree)))
+        follower = mine.follower(tmp_path, source)
+        add(source, [SECOND])
+        source.sign(NEW)
+        assert (await follower._client.heads(source.key)).cosigned == b""
+        await follower.sync_once()
+        assert mine.replica.size == END + 4
+
+
 async def test_a_new_key_that_no_root_names(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
     async with logs(tmp_path, 2) as (source, mine):
         begin(source)
