@@ -55,7 +55,8 @@ from verification.state import LogState
 START_UNIX_S = 1_800_000_000
 EPOCHS = 100
 IN_FLIGHT = 2
-LATE = ("needs no verdict any more",)
+LATE = ("needs no verdict any more", "subject has no verdict")
+"""A verdict on a gate that has ended, and the opening that follows it."""
 OVERTAKEN = ("has its verdict already", "by another verifier than the verdict")
 
 
