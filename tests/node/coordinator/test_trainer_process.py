@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -101,12 +102,19 @@ async def test_one_that_hangs_takes_its_processes_with_it(monkeypatch: pytest.Mo
 
 def test_another_interrupt_does_not_wait_for_one_that_hangs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """And leaves nothing behind: the trainer is ended, whatever it does."""
-    trainer_of(monkeypatch, tmp_path, f"trap '' INT\necho $$ > {tmp_path}/pid\n{SAYS}while :; do sleep 0.1; done\n")
+    asked = tmp_path / "asked"
+    script = f"trap 'touch {asked}' INT\necho $$ > {tmp_path}/pid\n{SAYS}while :; do sleep 0.1; done\n"
+    trainer_of(monkeypatch, tmp_path, script)
+
+    def interrupt_again() -> None:
+        while not asked.exists():  # so the trainer is being waited for
+            time.sleep(0.01)
+        signal.raise_signal(signal.SIGINT)
 
     async def main() -> None:
         async def report(event: dict[str, Any]) -> None:
             scope.cancel()  # as the first Ctrl-C does
-            threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+            threading.Thread(target=interrupt_again, daemon=True).start()
 
         with trio.CancelScope() as scope:
             await train(tmp_path / "job.json", report, 600)
