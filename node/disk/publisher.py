@@ -6,6 +6,7 @@ what it replaces deleted by name, so that it costs the same in a log of any size
 what a power cut tears of the rest is made good by `mend`.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,9 +17,8 @@ from node.disk.files import write_file
 from node.disk.store import Store
 from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.errors import ProtocolError
-from protocol.layout import CHECKPOINT, MANIFEST, ROOT, release_path
-from protocol.merkle import HASH_BYTES
-from protocol.tiles import ENTRIES, WIDTH, Tile, narrow_tiles, tile_bytes, tiles_between
+from protocol.layout import CHECKPOINT, MANIFEST, RELEASES, ROOT, STATEMENTS, release_path
+from protocol.tiles import ENTRIES, WIDTH, Tile, encode_entries, narrow_tiles, tile_bytes, tiles_between
 from verification.audit.files import known_blobs
 from verification.state import LogState
 from verification.witness import WITNESS_PREFIX, verify_head
@@ -56,23 +56,28 @@ class Publisher:
         """Makes the folder that of the head which it shows: what a power cut tore or somebody removed is written again.
 
         To be called once, before anything is published. For a checkpoint that is gone the store's newest one is taken that
-        enough witnesses cosigned. A full tile of the right length is believed: wrong bytes in it are for an audit to find.
+        enough witnesses cosigned. Of a full entry bundle only the end is compared: wrong bytes before it are for an audit to
+        find.
         """
         note = self._shown() or self._stored()
         if note is None:
             return
         size = Checkpoint.parse(note.text).size
-        there = {file: file.stat().st_size for file in (self._public / _TILES).rglob("*") if file.is_file()}
+        needed = set()
         for tile in tiles_between(0, size):
-            length_bytes = there.pop(self._public / tile.path, None)
-            if tile.width < WIDTH or length_bytes != self._length_bytes(tile):
+            needed.add(f"{self._public}/{tile.path}")
+            if not self._is_whole(tile):
                 self._write_tile(tile)
         for path, data in self._records(0, size):
+            needed.add(f"{self._public}/{path}")
             if self._read(path) != data:
                 self._write(path, data)
         self._write(CHECKPOINT, note.encode(), is_durable=False)
-        for file in there:
-            self._drop(file)
+        for top in (_TILES, RELEASES, STATEMENTS):
+            for folder, _, names in os.walk(self._public / top):
+                for file in (f"{folder}/{name}" for name in names):
+                    if file not in needed:
+                        self._drop(Path(file))
         self._size = size
 
     def sweep(self) -> None:
@@ -96,10 +101,11 @@ class Publisher:
             if start <= statement.index < end:
                 yield from statement.files().items()
 
-    def _length_bytes(self, tile: Tile) -> int:
-        if tile.level == ENTRIES:
-            return self._store.entry_bytes(tile.start, tile.end) + 2 * tile.width
-        return HASH_BYTES * tile.width
+    def _is_whole(self, tile: Tile) -> bool:
+        if tile.level != ENTRIES or tile.width < WIDTH:
+            return self._read(tile.path) == tile_bytes(tile, self._state.tree, self._entries)
+        end = encode_entries(self._store.entries(tile.end - 1, 1))
+        return self._read(tile.path, len(end)) == end
 
     def _write_tile(self, tile: Tile) -> None:
         self._write(tile.path, tile_bytes(tile, self._state.tree, self._entries), is_durable=tile.width == WIDTH)
@@ -107,9 +113,13 @@ class Publisher:
     def _write(self, path: str, data: bytes, is_durable: bool = True) -> None:
         write_file(self._public / path, data, is_durable=is_durable)
 
-    def _read(self, path: str) -> bytes | None:
+    def _read(self, path: str, last_bytes: int = 0) -> bytes | None:
+        """A file's bytes, or only so many last ones; None when they are not there."""
         try:
-            return (self._public / path).read_bytes()
+            with (self._public / path).open("rb") as file:
+                if last_bytes:
+                    file.seek(-last_bytes, os.SEEK_END)
+                return file.read()
         except OSError:
             return None
 
