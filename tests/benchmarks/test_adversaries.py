@@ -92,7 +92,7 @@ def test_an_honest_game_that_is_rejected_ends_the_harness() -> None:
 
     cheat = edited.Cheat("nothing", lambda world, peer, counter, raw: raw, ("setup",))
     trial = edited.Trial("honest")
-    with patch("tests.verification.world.check_batch", reject), pytest.raises(AssertionError, match="honest game"):
+    with patch("tests.verification.judged_run.check_batch", reject), pytest.raises(AssertionError, match="honest game"):
         trial.life(cheat, is_late=False)
 
 

@@ -33,6 +33,12 @@ class FinishedRun:
         """The coordinator's directory."""
         return self.directory / "coordinator"
 
+    def copy(self, directory: Path) -> Path:
+        """A copy of the coordinator's directory, with a port of its own, so that several may run at once."""
+        shutil.copytree(self.coordinator, directory)
+        assert gonode("run", "ticket", directory, "--address", LOOPBACK).status == 0
+        return directory
+
 
 def local(directory: Path, *more: object) -> tuple[object, ...]:
     """The command of a tiny network. Contributors play slowly and the verifier replays fast, so that nothing piles up."""

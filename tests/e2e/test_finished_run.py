@@ -1,7 +1,6 @@
 """A whole network of processes makes a release; the commands about it answer as documented."""
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,8 +15,7 @@ CHECKS = {"head", "files", "release", "gate", "window", "games", "retrain", "cha
 @pytest.fixture(scope="module")
 def coordinator(finished: FinishedRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """The finished run's coordinator, running alone in a copy of its directory."""
-    directory = tmp_path_factory.mktemp("copy") / "coordinator"
-    shutil.copytree(finished.coordinator, directory)
+    directory = finished.copy(tmp_path_factory.mktemp("copy") / "coordinator")
     with running(directory.with_name("said"), "coordinate", directory, "--json") as command:
         command.event("listening")
         yield command

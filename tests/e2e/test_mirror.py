@@ -1,6 +1,5 @@
 """A mirror as a process: a copy that audits, from a directory and over HTTP, whatever became of the process meanwhile."""
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +30,7 @@ class Source:
 
 @pytest.fixture(scope="module")
 def source(finished: FinishedRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
-    home = tmp_path_factory.mktemp("source") / "coordinator"
-    shutil.copytree(finished.coordinator, home)
+    home = finished.copy(tmp_path_factory.mktemp("source") / "coordinator")
     with running(home.with_name("said"), "coordinate", home, "--json") as process:
         process.event("listening")
         yield Source(home, process)

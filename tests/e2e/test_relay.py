@@ -1,7 +1,6 @@
 """A public relay as a process: it gives a way to a node that nobody can dial, keeps networks, and ends as it is told."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,7 +148,7 @@ def test_wrong_use_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_a_relay_keeps_the_newest_network(finished: FinishedRun, tmp_path: Path) -> None:
-    shutil.copytree(finished.coordinator, tmp_path / "coordinator")
+    finished.copy(tmp_path / "coordinator")
     ticket = tmp_path / "coordinator" / "ticket"
     with running(tmp_path / "coordinate", "coordinate", tmp_path / "coordinator", "--json") as coordinator:
         coordinator.event("listening")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from native.errors import Reason
@@ -83,6 +83,7 @@ def test_oblong_boards_have_no_fixed_points() -> None:
         fixed_points(Rules(9, 13, 0), 2)
 
 
+@settings(deadline=None)
 @given(rows=st.integers(1, 19), cols=st.integers(1, 19), data=st.data())
 def test_any_number_is_placed_freely(rows: int, cols: int, data: st.DataObject) -> None:
     rules = Rules(rows, cols, 0)

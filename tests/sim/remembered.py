@@ -24,15 +24,16 @@ def remembered() -> Iterator[None]:
 def _remembering(function: Callable[..., Any]) -> Callable[..., Any]:
     answers: dict[tuple[Any, ...], tuple[Any, Exception | None]] = {}
 
-    def ask(*arguments: Any) -> Any:
-        if arguments not in answers:
+    def ask(*arguments: Any, **options: Any) -> Any:
+        asked = (*arguments, *sorted(options.items()))
+        if asked not in answers:
             if len(answers) >= MOST:
                 answers.clear()
             try:
-                answers[arguments] = function(*arguments), None
+                answers[asked] = function(*arguments, **options), None
             except Exception as error:
-                answers[arguments] = None, error
-        answer, error = answers[arguments]
+                answers[asked] = None, error
+        answer, error = answers[asked]
         if error is not None:
             raise error
         return answer

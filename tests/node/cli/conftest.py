@@ -1,7 +1,5 @@
 """What the tests of commands share: a directory to look at, and nothing of theirs is remembered where the user's own is."""
 
-from pathlib import Path
-
 import pytest
 
 from node.disk.home import Home
@@ -9,9 +7,9 @@ from tests.node.homes import grown_world, make_home
 
 
 @pytest.fixture(autouse=True)
-def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """A cache folder of the test's own."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
 
 
 @pytest.fixture(scope="module")
