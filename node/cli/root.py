@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from node.cli.main import NO
 from node.cli.run import agreement, parse_key_request, tell_missing
 
 if TYPE_CHECKING:
@@ -260,7 +261,7 @@ def _sign_file(file: Path, key_file: Path | None, yes: bool) -> int:
     secret = load_key(key_file)
     signed = proposal.signed(secret)
     if not _agree([proposal], yes):
-        return 1
+        return NO
     write_file(file, signed.encode())
     click.echo(f"{signed.name} is signed by {secret.public.hex()}; {signed.missing or 'enough keys have signed'}.")
     return 0
@@ -276,7 +277,7 @@ def _sign_waiting(home: "Home", key_file: Path | None, yes: bool) -> int:
     if secret is None:
         raise FoundingError(f"{home.directory}: no root key is here; say which one signs: --key KEYFILE.")
     if not _agree(signable(home, secret), yes):
-        return 1
+        return NO
     for proposal in sign_waiting(home, secret):
         click.echo(f"{proposal.name} is signed by {secret.public.hex()}.")
     tell_missing(home.directory)

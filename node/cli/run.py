@@ -128,14 +128,14 @@ def ticket(directory: Path, address: str | None) -> None:
 
 
 def agreement(asks: bool) -> "Agree":
-    """Prints a proposal in words; then asks whether to sign it, if `asks` and somebody is there to be asked."""
+    """Prints a proposal in words, then asks, if `asks`, whether to sign it; where nobody can be asked it stays unsigned."""
 
     def agree(proposal: "Proposal") -> bool:
         from node.disk.passphrase import is_terminal
         from node.founding.proposal_text import describe_proposal
 
         click.echo("\n".join(describe_proposal(proposal)))
-        return not (asks and is_terminal()) or click.confirm("Sign this?", default=False, err=True)
+        return not asks or (is_terminal() and click.confirm("Sign this?", default=False, err=True))
 
     return agree
 

@@ -172,12 +172,14 @@ def test_one_key_in_the_directory_signs_at_once(tmp_path: Path) -> None:
     assert made.status == 0
     answer = gonode("root", "sign", tmp_path / "run", "--verifier", VERA)
     assert answer.out == "Root version 2: 1 verifier, of whom 1 must cosign. Restart the coordinator to log it.\n"
-    amended = gonode("run", "amend", tmp_path / "run", "--set", "admission.tick_s=9")
+    unasked = gonode("run", "amend", tmp_path / "run", "--set", "admission.tick_s=9")
+    assert "Not signed yet: 1 more of the 1 key of root version 2" in unasked.err  # nobody could be asked
+    amended = gonode("run", "amend", tmp_path / "run", "--set", "admission.tick_s=9", "--yes")
     assert "is complete" in amended.err
     ceremony = Ceremony(tmp_path)
     owners = [part for name in "abc" for part in ("--root-key", ceremony.keys[name])]
     old = load_public(ceremony.home.key("root")).hex()
-    rotated = gonode("root", "rotate", ceremony.run, *owners, "--drop", old, "--threshold", 2)
+    rotated = gonode("root", "rotate", ceremony.run, *owners, "--drop", old, "--threshold", 2, "--yes")
     assert "Not signed yet: 2 more of the 3 keys of root version 2." in rotated.err
     ceremony.sign("ac")
     state = ceremony.start()
