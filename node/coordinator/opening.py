@@ -40,12 +40,10 @@ from node.peering.post import Post, Posted
 from node.peering.reach import Verify
 from node.peering.table import PeerTable
 from node.peering.transport import MAX_CONNECTIONS, Transport, Unreachable
-from protocol import checkpoint
 from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.envelope import Envelope
 from protocol.errors import ProtocolError
 from protocol.layout import CHECKPOINT
-from protocol.root import COORDINATOR, Root
 from protocol.seeds import log_origin
 from protocol.ticket import Ticket
 from verification.state import LogState
@@ -118,7 +116,7 @@ async def open_coordinator(
     with locked(home.directory), Store(home.database) as store:
         state = LogState(ticket.run)
         replay_log(state, store)
-        require_newest(home, state, founding[0])
+        require_newest(home, state)
         for envelope in founding[state.size :]:
             _enter(envelope, state, store)
         for waiting in (waiting_roots, waiting_manifests):
@@ -185,34 +183,23 @@ def _enter(envelope: Envelope, state: LogState, store: Store) -> None:
     state.apply(data, keep=lambda: store.append([data]))
 
 
-def require_newest(home: Home, state: LogState, founded: Envelope) -> None:
-    """Raises StoreError when the published head, which a coordinator of the run signed, is not one of the log in the store.
+def require_newest(home: Home, state: LogState) -> None:
+    """Raises StoreError when the published head of this run is not one of the log in the store.
 
-    So an older copy of the store, brought back, is told before the next head would fork the log for good. `founded` is root
-    version 1, for a store that is empty.
+    So an older copy of the store, brought back, is told before the next head would fork the log for good. Who signed the
+    head does not matter: an older copy may know neither the key nor the root version that names it.
     """
     try:
-        note = SignedNote.parse((home.public / CHECKPOINT).read_bytes())
-        shown = Checkpoint.parse(note.text)
+        shown = Checkpoint.parse(SignedNote.parse((home.public / CHECKPOINT).read_bytes()).text)
     except (FileNotFoundError, ProtocolError):
         return  # none is published yet, or it is damaged
-    roots = [root for _, root in state.roles.roots] or [Root.parse(founded.payload)]
-    signers = {role.key for root in roots for role in root.roles if role.role == COORDINATOR}
-    if not any(_is_signed(note, key, log_origin(state.run)) for key in signers):
-        return  # by a coordinator that this log does not know
+    if shown.origin != log_origin(state.run):
+        return  # it is another run's
     if shown.size > state.size or state.tree.root(shown.size) != shown.root_hash:
         raise StoreError(
             f"The log in node.db has {state.size} entries and is not the one whose head of size {shown.size} is published: "
             "it seems to be an older copy, and going on from it would fork the log. Bring the newest copy back."
         )
-
-
-def _is_signed(note: SignedNote, key: bytes, origin: str) -> bool:
-    try:
-        checkpoint.verify(note, key, origin)
-    except ProtocolError:
-        return False
-    return True
 
 
 def _listen(ticket: Ticket) -> str:

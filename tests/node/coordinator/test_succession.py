@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from node.coordinator.opening import open_coordinator
+from node.disk.files import write_file
 from node.disk.home import Home
 from node.disk.keyring import load_key
+from node.disk.store import Store, StoreError
 from node.founding.amending import amend
 from node.founding.ceremony import propose_root
 from node.founding.errors import FoundingError
@@ -19,6 +21,8 @@ from node.founding.succession import prepare_key
 from node.peering.memory.network import MemoryNetwork
 from protocol import checkpoint
 from protocol.checkpoint import SignedNote
+from protocol.layout import CHECKPOINT
+from protocol.receipt import Tick
 from protocol.seeds import log_origin
 from tests.node.founding.holders import ADDRESS, QUICK, found
 from tests.sim.inline_engine import InlineEngine
@@ -67,6 +71,26 @@ async def test_the_next_key_signs_from_the_entry_that_names_it(home: Home) -> No
         head = checkpoint.verify(SignedNote.parse(note), new, origin)
         assert head.size == 4
         assert load_key(home.key("coordinator")).public == new
+
+
+async def test_an_older_store_beside_the_next_key_does_not_fork_the_log(home: Home) -> None:
+    state, _, _ = await started(home)
+    older, first = home.database.read_bytes(), load_key(home.key("coordinator"))
+    with Store(home.database) as store:
+        store.append([Tick(state.run, 2, 0).seal(first).encode()])
+    new = prepare_key(home)
+    propose_root(
+        home, lambda root, logged: (root, with_coordinator(root.roles, new, logged.size)), load_key(home.key("root"))
+    )
+    state, note, _ = await started(home)
+    assert (state.size, state.root.version) == (4, 2)
+    write_file(home.public / CHECKPOINT, note)
+    await started(home)
+    home.database.write_bytes(older)  # root.next and the key that it names are there still, the log knows neither
+    with pytest.raises(StoreError, match=r"has 2 entries .* size 4 .* fork"):
+        await started(home)
+    with Store(home.database) as store:
+        assert store.log_size == 2
 
 
 async def test_it_starts_without_what_is_not_signed_yet(tmp_path: Path) -> None:
