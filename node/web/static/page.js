@@ -14,8 +14,8 @@ import { parseTicket } from './ticket.js'
 import { Wrong } from './wrong.js'
 
 /** @typedef {import('./answers.js').Answer} Answer */
-/** @typedef {import('./audit.js').Expected} Expected */
-/** @typedef {import('./audit.js').Findings} Findings */
+/** @typedef {import('./audit-log.js').Expected} Expected */
+/** @typedef {import('./audit-log.js').Findings} Findings */
 
 const FIRST_OF_RELEASE = STEPS.findIndex(({ id }) => id === 'release')
 

@@ -5,7 +5,8 @@ import { decodeMap, isMap } from './canonical.js'
 import { Envelope } from './envelope.js'
 import { require } from './wrong.js'
 
-const MOST_BYTES = 65_535
+/** Of an entry, its envelope and all. */
+export const MOST_BYTES = 65_535
 
 /** @typedef {import('./canonical.js').Fields} Fields */
 /** @typedef {{index: number, name: string, envelope: Envelope, record: Fields, bytes: Uint8Array}} Entry */

@@ -12,6 +12,14 @@ import { require } from './wrong.js'
 /** What a release came from. @typedef {{gate: Entry, training: Entry, window: import('./history.js').WindowInfo}} Origin */
 
 /**
+ * @param {Entry} release
+ * @returns {string} what its file, and the folder of its statement, are called
+ */
+export function placeOf ({ record }) {
+  return `${String(count(record, 'number')).padStart(5, '0')}-${text(record, 'name')}`
+}
+
+/**
  * @param {import('./history.js').History} history
  * @param {Entry} release
  * @returns {Origin} throws Wrong unless the release is what its gated candidate gives
@@ -120,7 +128,6 @@ export function chainOf (history, zero, number) {
   }
   return chain
 }
-
 
 /**
  * @param {Value | undefined} one

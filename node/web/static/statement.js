@@ -5,7 +5,8 @@ import { base64, concat, hex, isSame, sha256, textOf, utf8 } from './bytes.js'
 import { verify } from './ed25519.js'
 import { Envelope } from './envelope.js'
 import { readFile, within } from './log.js'
-import { bytesOf, count, hexOf, text } from './records.js'
+import { bytesOf, hexOf, text } from './records.js'
+import { placeOf } from './release.js'
 import { sha512 } from './vendor/noble-hashes/sha2.js'
 import { require, Wrong } from './wrong.js'
 
@@ -28,7 +29,7 @@ export async function auditStatement (folder, history, release) {
     throw new NotRun('The log has no statement about this release yet.')
   }
   const name = text(release.record, 'name')
-  const path = `statement/${String(count(release.record, 'number')).padStart(5, '0')}-${name}`
+  const path = `statement/${placeOf(release)}`
   const key = /** @type {import('./envelope.js').Signature} */ (statement.envelope.signatures[0]).key
   const file = await readFile(folder, `${path}/SHA256SUMS`, MOST_BYTES)
   await named(`${path}/SHA256SUMS`, () => verify(key, sshMessage(file), bytesOf(statement.record, 'sums_signature')))
