@@ -9,15 +9,14 @@ from collections.abc import Iterable
 from typing import Final
 
 from node.disk.store import Store
-from node.following.service import AHEAD_KEY, MAX_ROOTS, Replica, stored_ahead
-from protocol import codec
+from node.following.service import MAX_ROOTS, Replica, store_ahead, stored_ahead
 from protocol.errors import ProtocolError
 from protocol.root import COORDINATOR, Root
 from verification.faults import LogFault
 from verification.roles import verify_next_root
 
 LOGGED_WITHIN: Final = 100
-"""So many entries after a witness learned of a root version the log has to hold it, or it cosigns nothing more."""
+"""So many entries after a witness first learned of a root version the log has to hold it, or it cosigns nothing more."""
 
 _MOST_KEPT: Final = 2 * MAX_ROOTS
 
@@ -29,9 +28,12 @@ class KnownRoots:
         self._replica = replica
         self._store = store
         self._ahead: list[tuple[Root, bytes]] = []
-        self._since = 0
+        self._since: dict[int, int] = {}
         if replica.size >= 2:
-            self.learn(stored_ahead(store))
+            stored = stored_ahead(store)
+            self._take(stored)
+            for root, data in self._ahead:
+                self._since[root.version] = min(stored[data], self._since[root.version])
 
     @property
     def newest(self) -> Root:
@@ -41,13 +43,20 @@ class KnownRoots:
 
     @property
     def overdue(self) -> int | None:
-        """The version that the log should hold by now and does not; None when there is none."""
-        version = self.newest.version
-        late = version > self._replica.root.version and self._replica.size > self._since + LOGGED_WITHIN
-        return version if late else None
+        """The newest version that the log should hold by now and does not; None when there is none."""
+        logged, size = self._replica.root.version, self._replica.size
+        late = [version for version, since in self._since.items() if size > since + LOGGED_WITHIN]
+        return max((version for version in late if version > logged), default=None)
 
     def learn(self, roots: Iterable[bytes]) -> bool:
         """Takes envelopes of root versions, oldest first, as far as they follow the newest one known; whether one did."""
+        if not self._take(roots):
+            return False
+        waiting = [(root.version, data) for root, data in self._ahead if root.version > self._replica.root.version]
+        store_ahead(self._store, {data: self._since[version] for version, data in waiting[:_MOST_KEPT]})
+        return True
+
+    def _take(self, roots: Iterable[bytes]) -> bool:
         before = self.newest.version
         for data in roots:
             try:
@@ -55,12 +64,8 @@ class KnownRoots:
             except (LogFault, ProtocolError):
                 continue
             self._ahead.append((root, data))
-        if self.newest.version == before:
-            return False
-        self._since = self._replica.size
-        waiting = [data for root, data in self._ahead if root.version > self._replica.root.version]
-        self._store.put(AHEAD_KEY, codec.encode(waiting[:_MOST_KEPT]))
-        return True
+            self._since.setdefault(root.version, self._replica.size)
+        return self.newest.version > before
 
     def coordinators(self, size: int) -> list[bytes]:
         """The coordinator keys that may sign a head of `size` entries."""

@@ -6,7 +6,7 @@ the root versions that follow one. All are bounded, and calls for entries in num
 few peers keep the others out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final, Protocol
 
@@ -160,10 +160,20 @@ def root_at(replica: Replica, store: Store, size: int) -> Root:
     return replica.root if entry is None else Root.parse(Envelope.parse(entry).payload)
 
 
-def stored_ahead(store: Store) -> list[bytes]:
-    """The envelopes of root versions that were ahead of the log when this node learned them, oldest first."""
+def stored_ahead(store: Store) -> dict[bytes, int]:
+    """The envelopes of root versions that were ahead of the log when this node learned them, and its log's size then."""
     found = codec.decode(store.get(AHEAD_KEY) or codec.encode([]), MAX_FRAME)
-    return [data for data in found if isinstance(data, bytes)] if isinstance(found, list) else []
+    ahead: dict[bytes, int] = {}
+    for item in found if isinstance(found, list) else ():
+        match item:
+            case {"root": bytes(root), "since": int(since)}:
+                ahead[root] = since
+    return ahead
+
+
+def store_ahead(store: Store, ahead: Mapping[bytes, int]) -> None:
+    """Keeps what `stored_ahead` gives, in this order."""
+    store.put(AHEAD_KEY, codec.encode([{"root": root, "since": since} for root, since in ahead.items()]))
 
 
 def _has_flag(*numbers: int) -> bool:

@@ -227,7 +227,7 @@ def test_roots_are_learned_in_order_and_kept(tmp_path: Path) -> None:
         assert roots.newest.version == 3
         assert not roots.learn([SECOND, third])
         assert KnownRoots(replica, store).newest.version == 3
-        assert stored_ahead(store) == [SECOND, third]
+        assert list(stored_ahead(store)) == [SECOND, third]
         assert roots.coordinators(END) == [PEN.public, NEW.public]
         assert roots.coordinators(END + 1) == [NEW.public]
 
@@ -264,6 +264,22 @@ def test_a_log_that_leaves_a_root_out(tmp_path: Path) -> None:
         replica.apply(SECOND)
         assert roots.overdue is None
         assert roots.newest is replica.root
+
+
+def test_starting_again_gives_a_log_no_more_time(tmp_path: Path) -> None:
+    """A witness that starts again often would else cosign for ever a log that leaves a root version out."""
+    replica, store, roots = known(tmp_path)
+    with store:
+        roots.learn([SECOND])
+        for start in range(3):
+            for number in range(LOGGED_WITHIN // 2):
+                replica.apply(tick(1000 * (start + 1) + number))
+            roots = KnownRoots(replica, store)
+            assert not roots.learn([SECOND])
+            assert roots.overdue == (2 if start == 2 else None)
+        roots.learn([version(3).seal(OWNER).encode()])
+        assert roots.overdue == 2, "a version more gives no more time either"
+        assert list(stored_ahead(store).values()) == [10, replica.size]
 
 
 async def test_roots_are_served_in_bounds(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
