@@ -56,7 +56,7 @@ def show(where: Path, manifest: bool, as_json: bool) -> int:
     """Say what a proposal FILE asks to be signed, or what the root of the run in DIR says and what waits there."""
     from node.founding.ceremony import proposals, read_proposal
     from node.founding.manifest_file import table_of_manifest
-    from node.founding.proposal_text import describe_proposal, describe_root
+    from node.founding.proposal_text import describe_proposal, describe_root, name_version
     from node.founding.toml_text import encode_toml
 
     if where.is_file():
@@ -79,7 +79,8 @@ def show(where: Path, manifest: bool, as_json: bool) -> int:
     elif where.is_file():
         click.echo("\n".join(describe_proposal(found[0])))
     else:
-        click.echo("\n".join([f"Root version {current.version}:", *describe_root(current)]))
+        click.echo("\n".join([f"{name_version(current)}:", *describe_root(current)]))
+        click.echo(f"{name_version(terms)}: --manifest prints it.")
         for each in found:
             click.echo("\n" + "\n".join(describe_proposal(each)))
     return 0

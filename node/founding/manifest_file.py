@@ -25,6 +25,7 @@ from verification.gate import check_policy
 from verification.setup import check_playable
 
 SCALES = {"_micro": 10**6, "_ppm": 10**6, "_milli": 1000, "_half": 2}
+KINDS = ("empty", "two-moves")
 
 R = TypeVar("R", bound=Record)
 
@@ -74,11 +75,18 @@ def table_of_manifest(manifest: Manifest) -> Table:
     """A whole manifest as people write it, openings by their kind; raises ManifestFileError where they have none."""
     table = table_of(replace(manifest, openings=()))
     del table["run"], table["version"]
+    kind = openings_kind(manifest)
+    if kind is None:
+        raise ManifestFileError(
+            'The manifest\'s openings are neither "empty" nor "two-moves", so no file can say them.'
+        )
+    return table | {"openings": {"kind": kind}}
+
+
+def openings_kind(manifest: Manifest) -> str | None:
+    """How people name a manifest's openings; None where they have no name."""
     sizes = sorted({board.size for stage in manifest.stages for board in stage.boards})
-    for kind in ("empty", "two-moves"):
-        if manifest.openings == _openings({"kind": kind}, sizes):
-            return table | {"openings": {"kind": kind}}
-    raise ManifestFileError('The manifest\'s openings are neither "empty" nor "two-moves", so no file can say them.')
+    return next((kind for kind in KINDS if manifest.openings == _openings({"kind": kind}, sizes)), None)
 
 
 def _openings(table: Any, sizes: list[int]) -> tuple[Opening, ...]:

@@ -1,16 +1,18 @@
-"""A proposal in words: what whoever signs it agrees to, and who has signed."""
+"""A proposal in words: what whoever signs it agrees to, and who has signed.
+
+Spec: docs/spec/proposal.md ("Security"). Invariant: nothing that is asked is hidden by what a proposal says was before it:
+besides the difference to that, which is the proposer's claim, everything is said that the run id does not fix.
+"""
 
 from typing import Any
 
-from node.founding.manifest_file import table_of
+from node.founding.manifest_file import openings_kind, table_of
 from node.founding.proposal import Proposal
 from node.founding.toml_text import inline
 from protocol.manifest import Manifest
 from protocol.root import COORDINATOR, VERIFIER, Role, Root
 from protocol.types import UNSET
 from protocol.words import counted
-
-_WIDEST = 160
 
 
 def describe_proposal(proposal: Proposal) -> list[str]:
@@ -23,14 +25,46 @@ def describe_proposal(proposal: Proposal) -> list[str]:
         lines += ["A new run, with root version 1:", *indented(describe_root(proposal.root))]
         lines += [f"and manifest version 1, SHA-256 {manifest.digest().hex()}:", *indented(_summary(manifest))]
     elif proposal.root is not None:
-        assert proposal.before is not None
-        lines += [f"Root version {proposal.root.version} after version {proposal.before.version}:"]
-        lines += indented(root_changes(proposal.before, proposal.root, proposal.log_size))
+        lines += _root_asked(proposal, proposal.root)
     else:
-        assert proposal.manifest_before is not None
-        lines += [f"Manifest version {manifest.version} after version {proposal.manifest_before.version}:"]
-        lines += indented(manifest_changes(proposal.manifest_before, manifest))
+        lines += _manifest_asked(proposal, manifest)
     return [*lines, *describe_signatures(proposal)]
+
+
+def _root_asked(proposal: Proposal, root: Root) -> list[str]:
+    before = proposal.before
+    assert before is not None
+    lines = [f"{name_version(root)}, after version {before.version}:"]
+    lines += indented(root_changes(before, root, proposal.log_size))
+    if before.version > 1:
+        lines += [_claim(before), f"All that root version {root.version} says:", *indented(describe_root(root))]
+    return lines
+
+
+def _manifest_asked(proposal: Proposal, manifest: Manifest) -> list[str]:
+    before = proposal.manifest_before
+    assert before is not None
+    lines = [
+        f"{name_version(manifest)}, after version {before.version}:",
+        *indented(manifest_changes(before, manifest)),
+    ]
+    if before.version > 1:
+        first = Manifest.parse(proposal.manifests[0].payload)
+        lines += [_claim(before), "All that it says otherwise than manifest version 1, which the run id fixes:"]
+        lines += indented(manifest_changes(first, manifest))
+    return lines
+
+
+def _claim(before: Root | Manifest) -> str:
+    return (
+        f"{name_version(before)}, is the proposer's claim: root keys signed it, but nothing here shows that it was logged. "
+        "Compare with gonode root show DIR in the directory of a node that follows the run."
+    )
+
+
+def name_version(record: Root | Manifest) -> str:
+    """A version with its SHA-256, at a sentence's beginning."""
+    return f"{record.NAME.capitalize()} version {record.version}, SHA-256 {record.digest().hex()}"
 
 
 def describe_signatures(proposal: Proposal) -> list[str]:
@@ -86,9 +120,9 @@ def root_changes(before: Root, after: Root, log_size: int) -> list[str]:
 def manifest_changes(before: Manifest, after: Manifest) -> list[str]:
     """What one manifest version says that the one before it did not, key by key as in a run's file."""
     old, new = _flat(before), _flat(after)
-    lines = [f"{key}: {_short(old.get(key))} -> {_short(new.get(key))}" for key in new if old.get(key) != new.get(key)]
+    lines = [f"{key}: {_said(old.get(key))} -> {_said(new.get(key))}" for key in new if old.get(key) != new.get(key)]
     if before.openings != after.openings:
-        lines.append(f"openings: {len(before.openings)} -> {len(after.openings)}")
+        lines.append(f"openings: {_openings(before)} -> {_openings(after)}")
     return lines or ["nothing changes but the version"]
 
 
@@ -148,6 +182,10 @@ def _flat(manifest: Manifest) -> dict[str, Any]:
     return found
 
 
-def _short(value: Any) -> str:
-    text = "nothing" if value is None else inline(value)
-    return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."
+def _said(value: Any) -> str:
+    return "nothing" if value is None else inline(value)
+
+
+def _openings(manifest: Manifest) -> str:
+    kind = openings_kind(manifest) or "neither empty nor two-moves"
+    return f"{kind} ({len(manifest.openings)}, SHA-256 {manifest.openings_digest().hex()})"

@@ -146,7 +146,13 @@ def test_a_run_from_its_founding_to_its_last_change(ceremony: Ceremony) -> None:
     assert (found["root"]["version"], found["root"]["threshold"], found["asked"]) == (5, 2, [])
     assert new in found["root"]["keys"]
     assert "learning_rate = 0.01" in ceremony.do("root", "show", run, "--manifest").out
-    assert "Root version 5:" in ceremony.do("root", "show", run).out
+    peer = Home(folder / "peer")  # any node of the run
+    peer.store_ticket(ceremony.home.load_ticket())
+    peer.database.write_bytes(ceremony.home.database.read_bytes())
+    for directory in (run, peer.directory):
+        shown = ceremony.do("root", "show", directory)
+        for record in (state.root, state.manifest):  # what a holder compares with what a proposal says is before it
+            assert f"{record.NAME.capitalize()} version {record.version}, SHA-256 {record.digest().hex()}:" in shown.out
 
 
 def test_who_signs_is_asked(ceremony: Ceremony, monkeypatch: pytest.MonkeyPatch) -> None:

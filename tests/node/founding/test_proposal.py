@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from node.founding.errors import ProposalError
 from node.founding.proposal import Proposal
-from node.founding.proposal_text import describe_proposal
+from node.founding.proposal_text import describe_proposal, manifest_changes
 from protocol import codec
-from protocol.manifest import Manifest
+from protocol.manifest import Manifest, Opening, RatePoint
+from protocol.openings import two_move_openings
 from protocol.root import COORDINATOR, VERIFIER, Role, Root
 from protocol.types import UNSET, ZERO
 from tests.node.founding.holders import HOLDERS, STRANGER
@@ -156,3 +157,64 @@ def test_it_is_said_in_words() -> None:
     slower = replace(MANIFEST.training, learning_rate_micro=10_000)
     text = "\n".join(describe_proposal(later(replace(MANIFEST, run=RUN, version=2, training=slower))))
     assert "training.learning_rate: 0.02 -> 0.01" in text
+
+
+# ---- what a false version before it cannot hide
+
+
+def after_first(text: list[str]) -> list[str]:
+    """The lines about what differs from manifest version 1."""
+    return text[next(number for number, line in enumerate(text) if "which the run id fixes" in line) :]
+
+
+def test_a_manifest_that_was_never_logged_hides_no_change() -> None:
+    """Its bad change was signed once and never logged; what comes after it seems to change a name alone."""
+    admission = replace(MANIFEST.admission, hold_back_batches=0)
+    never = replace(MANIFEST, run=RUN, version=7, admission=admission)
+    asked = replace(never, version=8, name="again")
+    proposal = Proposal(SIGNED[:1], (SIGNED[1], never.seal(A, B)), (asked.seal(),), 500)
+    text = describe_proposal(Proposal.parse(proposal.encode()))
+    assert text[2:4] == [
+        f"Manifest version 8, SHA-256 {asked.digest().hex()}, after version 7:",
+        '  name: "world" -> "again"',
+    ]
+    assert text[4].startswith(f"Manifest version 7, SHA-256 {never.digest().hex()}, is the proposer's claim")
+    whole = after_first(text)
+    assert '  name: "world" -> "again"' in whole
+    assert f"  admission.hold_back_batches: {MANIFEST.admission.hold_back_batches} -> 0" in whole
+
+
+def test_a_root_that_was_never_logged_hides_no_change() -> None:
+    evil = Role(VERIFIER, secret(66).public, "evil")
+    never = replace(SECOND, roles=(*ROLES, evil), witness_threshold=2)
+    asked = replace(never, version=3, threshold=1)
+    proposal = Proposal((SIGNED[0], never.seal(B, C)), SIGNED[1:], (asked.seal(),), 500)
+    text = describe_proposal(proposal)
+    assert f"Root version 2, SHA-256 {never.digest().hex()}, is the proposer's claim" in "\n".join(text)
+    whole = text[text.index("All that root version 3 says:") :]
+    assert f"  verifier {evil.key.hex()} (evil)" in whole
+
+
+def test_what_the_run_id_fixes_is_nobodys_claim() -> None:
+    for record in (SECOND, replace(MANIFEST, run=RUN, version=2, name="again")):
+        assert "claim" not in "\n".join(describe_proposal(later(record)))
+
+
+def test_a_change_is_said_whole_however_long() -> None:
+    schedule = tuple(RatePoint(1000 * step, 10**6) for step in range(1, 40))
+    before = replace(MANIFEST, training=replace(MANIFEST.training, schedule=schedule))
+    after = replace(MANIFEST, training=replace(before.training, schedule=(*schedule, RatePoint(77_777, 10**7))))
+    (line,) = manifest_changes(before, after)
+    assert len(line) > 1000
+    assert "step = 77777, factor = 10 }]" in line
+
+
+def test_openings_are_said_by_their_digest() -> None:
+    before = replace(MANIFEST, openings=(Opening(7, (24,), 1, 1),))
+    after = replace(MANIFEST, openings=(Opening(7, (25,), 1, 1),))
+    (line,) = manifest_changes(before, after)
+    for manifest in (before, after):
+        assert f"neither empty nor two-moves (1, SHA-256 {manifest.openings_digest().hex()})" in line
+    named = replace(MANIFEST, openings=(Opening(7, (), 1, 0), *two_move_openings(7)))
+    assert "two-moves (" in manifest_changes(before, named)[0]
+    assert "empty (0, " in manifest_changes(before, replace(MANIFEST, openings=()))[0]
