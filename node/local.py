@@ -133,7 +133,7 @@ class LocalNetwork:
             self._add(f"contributor-{number}", contributor, [*arguments, *kernel])
 
     def _add(self, name: str, home: Home, arguments: list[str]) -> None:
-        self.children.append(Child(name, home, [sys.executable, "-m", "node", *arguments, "--json"]))
+        self.children.append(Child(name, home, [sys.executable, "-P", "-m", "node", *arguments, "--json"]))
 
     async def run(self, progress: Progress) -> bool:
         """Runs until the releases are there (True) or the time is over (False), then ends every process in order."""

@@ -165,7 +165,7 @@ def environment_of(capability: str) -> dict[str, str]:
 
 def compared(job: Path, folder: Path) -> dict[str, Any]:
     """What `python -m trainer compare` says; raises AuditFault where what is logged is no train state or network."""
-    command = [sys.executable, "-m", "trainer", "compare", str(job), str(folder)]
+    command = [sys.executable, "-P", "-m", "trainer", "compare", str(job), str(folder)]  # -P: as for `train`
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     for line in reversed(ended.stdout.splitlines()):
         event = json.loads(line)

@@ -76,7 +76,7 @@ async def train(
 async def _run_once(
     job: Path, report: Report, stop_within_s: float, environment: Mapping[str, str] | None
 ) -> tuple[int, bool, str]:
-    command = [sys.executable, "-m", "trainer", "cycle", str(job)]
+    command = [sys.executable, "-P", "-m", "trainer", "cycle", str(job)]  # -P: as in `EngineSettings`
     moved = False
     process = await trio.lowlevel.open_process(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=environment

@@ -28,10 +28,10 @@ TWO = TINY | {"processes": 2}
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--log-dir")
 
 
-def start(path: Path, *how: str) -> subprocess.Popen[str]:
+def start(path: Path, *how: str, folder: Path = HOME) -> subprocess.Popen[str]:
     """The job as a process that starts the others."""
     command = [sys.executable, *how, "-m", "trainer", "cycle", str(path)]
-    return subprocess.Popen(command, cwd=HOME, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, list[dict[str, Any]], str]:
@@ -175,3 +175,14 @@ def test_a_failure_is_told_once_and_not_tried_again(make_job: Any, mixed_batches
 def test_a_job_for_two_is_not_done_by_one(make_job: Any, mixed_batches: Batches) -> None:
     with pytest.raises(BadJob, match="wants 2 processes, and here are 1"):
         run(Job.load(make_job(mixed_batches, **TWO)), Events(sys.stdout), lambda: False)
+
+
+def test_no_process_runs_what_lies_where_the_user_stands(make_job: Any, batches: Batches, tmp_path: Path) -> None:
+    folder, ran = tmp_path / "copy", tmp_path / "ran"
+    folder.mkdir()
+    for name in ("json", "pickle", "numpy", "torch", "trainer"):
+        (folder / f"{name}.py").write_text(f"open({str(ran)!r}, 'a').write('{name} ')\n", encoding="utf-8")
+    path = make_job(batches, **TWO | {"SAMPLES": 32 * 4})
+    status, events, stderr = finish(start(path, "-P", folder=folder))
+    assert (status, stderr, events[-1]["event"]) == (0, "", "done")
+    assert not ran.exists(), ran.read_text()

@@ -39,7 +39,7 @@ class Worker:
         with theirs:
             number = theirs.fileno()
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "trainer.data.worker", str(number)],
+                [sys.executable, "-P", "-m", "trainer.data.worker", str(number)],  # -P: not from the current folder
                 pass_fds=[number, *descriptors],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
