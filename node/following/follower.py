@@ -135,7 +135,7 @@ class LogFollower:
         return self._heads.roots.overdue
 
     def learn_root(self, root: bytes) -> None:
-        """Takes the envelope of a root version that no peer gave, if it follows the newest one; the log has begun."""
+        """Takes the envelope of a root version that no peer gave, if it follows one that is known; the log has begun."""
         self._heads.roots.learn([root])
 
     async def run(self) -> None:
@@ -248,9 +248,7 @@ class LogFollower:
         try:
             return [self._heads.verified(note) for note in notes]
         except WrongSigner:
-            known = self._heads.roots
-            while known.learn(await self._client.roots(peer, known.newest.version)):
-                pass
+            await self._heads.roots.ask(self._client, peer)
             return [self._heads.verified(note) for note in notes]
 
     async def _begin(self, peer: bytes, size: int) -> None:

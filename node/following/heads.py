@@ -2,11 +2,11 @@
 
 Spec: docs/spec/swarm.md ("Following", "Fork proof"). Every head that the coordinator signed is kept, with those lines only
 that hold, so that nobody can make a note worse by adding to it. Two heads that contradict each other are written down as a
-`ForkProof`, and following ends; but a head by a key that the newest root has replaced or revoked is no longer evidence, for
-whoever stole that key could sign it.
+`ForkProof`, and following ends; but a head by a key that a newest root known has replaced or revoked is no longer evidence,
+for whoever stole that key could sign it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -52,13 +52,24 @@ class Heads:
 
     def verified(self, note: bytes) -> Head:
         """The head in a note that a present coordinator of the run signed; raises a ProtocolError. The log has begun."""
+        return self._signed_by(note, self.roots.coordinators)
+
+    def is_evidence(self, head: Head) -> bool:
+        """Whether a verified or kept head's signer is still a coordinator, and no root version known has ended its key."""
+        try:
+            self._signed_by(head.note, self.roots.undisputed)
+        except ProtocolError:
+            return False
+        return True
+
+    def _signed_by(self, note: bytes, keys: Callable[[int], list[bytes]]) -> Head:
         signed = SignedNote.parse(note)
         claimed = Checkpoint.parse(signed.text)
         origin = log_origin(self._replica.run)
         tree, size = self._replica.tree, claimed.size
         if size > tree.size or tree.root(size) != claimed.root_hash:  # else the key proves nothing that is not here
             size = max(size, tree.size)
-        for key in self.roots.coordinators(size):
+        for key in keys(size):
             try:
                 head = checkpoint.verify(signed, key, origin)
             except WrongSigner:
@@ -83,7 +94,8 @@ class Heads:
     def keep(self, head: Head) -> None:
         """Keeps a verified head whose entries may be missing; raises LogForked beside another one of its size."""
         for known in self._store.heads(head.size, 2):
-            if known.size == head.size and known.root != head.root and self._is_evidence(known):
+            is_other = known.size == head.size and known.root != head.root
+            if is_other and self.is_evidence(known) and self.is_evidence(head):
                 self.stop_forked(ForkProof(known.note, head.note, head.root, ()))
         self._store.put_head(Head(head.size, head.root, self._only_held(head, ())))
 
@@ -137,21 +149,13 @@ class Heads:
         tree = self._replica.tree
         if tree.root(head.size) == head.root:
             return True
-        if not self._is_evidence(head):
+        if not self.is_evidence(head):
             return False
         for known in self._store.heads(head.size):
             if known.size <= tree.size and tree.root(known.size) == known.root:
                 path = tree.consistency_proof(head.size, known.size)
                 self.stop_forked(ForkProof(head.note, known.note, tree.root(head.size), path))
         return False
-
-    def _is_evidence(self, head: Head) -> bool:
-        """Whether a kept head's signer is still a coordinator."""
-        try:
-            self.verified(head.note)
-        except ProtocolError:
-            return False
-        return True
 
     def _only_held(self, head: Head, cosigners: Iterable[bytes]) -> bytes:
         """A head's note with its coordinator's line, and those lines of `cosigners` that hold; WrongSigner without one."""

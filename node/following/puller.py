@@ -84,7 +84,7 @@ class Puller:
     async def _look_for_fork(self, head: Head, peer: bytes) -> None:
         """Asks whose entries lead to no proof what tree `head` grew from; stops when that contradicts a known head."""
         known = self._heads.newest
-        if known is None:
+        if known is None or not self._heads.is_evidence(head):
             return
         try:
             root, path = await self._client.prefix(peer, known.size, head.size)

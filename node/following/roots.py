@@ -1,19 +1,19 @@
-"""The newest root of a run that this node knows by its signatures, which may be ahead of its copy of the log.
+"""The root versions of a run that this node knows by their signatures, which may be ahead of its copy of the log.
 
 Spec: docs/spec/root.md ("Semantics"), docs/spec/swarm.md ("Roots"). Invariants: versions follow each other, each signed by
-the old and the new threshold; what was learned once is not forgotten. It says which coordinator keys count for heads, so
-that a node follows a coordinator whose key was replaced, and no thief of the old one; all else is judged by the log.
+the old and the new threshold; what was learned once is not forgotten, unless the log holds another version of that number.
+They say which coordinator keys count for heads, so that a node follows a coordinator whose key was replaced, and no thief of
+the old one; all else is judged by the log.
 """
 
 from collections.abc import Iterable
 from typing import Final
 
 from node.disk.store import Store
+from node.following.chains import RootChains
+from node.following.client import LogClient
 from node.following.service import MAX_ROOTS, Replica, store_ahead, stored_ahead
-from protocol.errors import ProtocolError
-from protocol.root import COORDINATOR, Root
-from verification.faults import LogFault
-from verification.roles import verify_next_root
+from protocol.root import Root
 
 LOGGED_WITHIN: Final = 100
 """So many entries after a witness first learned of a root version the log has to hold it, or it cosigns nothing more."""
@@ -27,47 +27,80 @@ class KnownRoots:
     def __init__(self, replica: Replica, store: Store) -> None:
         self._replica = replica
         self._store = store
-        self._ahead: list[tuple[Root, bytes]] = []
+        self._known: RootChains | None = None
         self._since: dict[int, int] = {}
         if replica.size >= 2:
             stored = stored_ahead(store)
-            self._take(stored)
-            for root, data in self._ahead:
-                self._since[root.version] = min(stored[data], self._since[root.version])
+            self._chains.learn(stored)
+            for root, data in self._chains.later:
+                self._since[root.version] = min(stored[data], self._since.get(root.version, stored[data]))
 
     @property
-    def newest(self) -> Root:
-        """The newest version known; the log has begun."""
-        logged = self._replica.root
-        return self._ahead[-1][0] if self._ahead and self._ahead[-1][0].version > logged.version else logged
+    def tips(self) -> tuple[Root, ...]:
+        """The newest versions known: one, unless there are several of a number; the log has begun."""
+        return self._chains.tips
 
     @property
     def overdue(self) -> int | None:
         """The newest version that the log should hold by now and does not; None when there is none."""
-        logged, size = self._replica.root.version, self._replica.size
-        late = [version for version, since in self._since.items() if size > since + LOGGED_WITHIN]
-        return max((version for version in late if version > logged), default=None)
+        size = self._replica.size
+        late = (root.version for root, _ in self._chains.later if size > self._since[root.version] + LOGGED_WITHIN)
+        return max(late, default=None)
 
     def learn(self, roots: Iterable[bytes]) -> bool:
-        """Takes envelopes of root versions, oldest first, as far as they follow the newest one known; whether one did."""
-        if not self._take(roots):
+        """Takes envelopes of root versions, oldest first, as far as each follows a known one; whether one did."""
+        if not self._chains.learn(roots):
             return False
-        waiting = [(root.version, data) for root, data in self._ahead if root.version > self._replica.root.version]
-        store_ahead(self._store, {data: self._since[version] for version, data in waiting[:_MOST_KEPT]})
+        later = self._chains.later
+        for root, _ in later:
+            self._since.setdefault(root.version, self._replica.size)
+        store_ahead(self._store, {data: self._since[root.version] for root, data in later[:_MOST_KEPT]})
         return True
 
-    def _take(self, roots: Iterable[bytes]) -> bool:
-        before = self.newest.version
-        for data in roots:
-            try:
-                root = verify_next_root(data, self.newest, self._replica.run)
-            except (LogFault, ProtocolError):
-                continue
-            self._ahead.append((root, data))
-            self._since.setdefault(root.version, self._replica.size)
-        return self.newest.version > before
+    async def ask(self, client: LogClient, peer: bytes) -> bool:
+        """Learns what a peer tells; whether that is news. Raises CallRefused, TransportError or ParseError."""
+        return await ask_for_roots(client, peer, self)
+
+    @property
+    def base(self) -> Root:
+        """The version that the log holds: others of its number, and what follows these alone, count no more."""
+        return self._chains.base
+
+    def reached(self, roots: Iterable[bytes]) -> int:
+        """The highest number of a version that is known among these envelopes, or 0."""
+        return self._chains.reached(roots)
 
     def coordinators(self, size: int) -> list[bytes]:
         """The coordinator keys that may sign a head of `size` entries."""
-        last = max(size, 1) - 1
-        return [role.key for role in self.newest.roles if role.role == COORDINATOR and role.is_valid_at(last)]
+        return self._chains.coordinators(size)
+
+    def undisputed(self, size: int) -> list[bytes]:
+        """Those of them whose heads are evidence of a fork: no version that may be the newest one has ended them."""
+        return self._chains.undisputed(size)
+
+    @property
+    def _chains(self) -> RootChains:
+        logged = self._replica.root
+        if self._known is None or self._known.base != logged:
+            kept = [] if self._known is None else [data for _, data in self._known.later]
+            self._known = RootChains(logged, self._replica.run)
+            self._known.learn(kept)
+            versions = {root.version for root, _ in self._known.later}
+            self._since = {version: since for version, since in self._since.items() if version in versions}
+        return self._known
+
+
+async def ask_for_roots(client: LogClient, peer: bytes, known: KnownRoots | RootChains) -> bool:
+    """Has `known` learn the versions after its base that a peer has; whether one was news.
+
+    From the base on, and not from the newest known: that one may be another than the log's. Raises CallRefused,
+    TransportError or ParseError.
+    """
+    version, is_news = known.base.version, False
+    while True:
+        roots = await client.roots(peer, version)
+        is_news = known.learn(roots) or is_news
+        reached = known.reached(roots)
+        if reached <= version:
+            return is_news
+        version = reached

@@ -131,8 +131,10 @@ class LogService:
         indices = self._replica.root_indices
         wanted = indices[max(version, 0) : max(version, 0) + MAX_ROOTS]
         found = [entry for index in wanted if (entry := self._store.entry(index)) is not None]
+        after = max(version, self._replica.root.version)  # others of a number that is logged help nobody
+        ahead = [data for data in stored_ahead(self._store) if root_in(data).version > after]
         roots: list[bytes] = []
-        for data in dict.fromkeys([*found, *stored_ahead(self._store)]):
+        for data in [*found, *ahead]:
             if len(roots) < MAX_ROOTS and sum(map(len, roots)) + len(data) <= MAX_ENTRY_BYTES_TOGETHER:
                 roots.append(data)
         return roots
@@ -157,7 +159,12 @@ def root_at(replica: Replica, store: Store, size: int) -> Root:
     """The root version that judges a head of `size` entries of the replica's own log: the newest one below it."""
     index = max((each for each in replica.root_indices if each < size), default=0)
     entry = None if index == replica.root_indices[-1] else store.entry(index)
-    return replica.root if entry is None else Root.parse(Envelope.parse(entry).payload)
+    return replica.root if entry is None else root_in(entry)
+
+
+def root_in(entry: bytes) -> Root:
+    """The root version in an envelope; its signatures are known to hold."""
+    return Root.parse(Envelope.parse(entry).payload)
 
 
 def stored_ahead(store: Store) -> dict[bytes, int]:

@@ -8,6 +8,7 @@ import pytest
 import trio.testing
 
 from node.disk.store import Store
+from node.following.chains import ALTERNATIVES
 from node.following.heads import Heads, LogForked
 from node.following.roots import LOGGED_WITHIN, KnownRoots
 from node.following.service import AHEAD_KEY, MAX_ROOTS, stored_ahead
@@ -207,7 +208,88 @@ async def test_a_revoked_witness_counts_below_its_end_only(
         assert mine.follower(tmp_path, source).cosigned_size == size
 
 
+@pytest.mark.parametrize("is_shown", [True, False], ids=["shown", "given as a file"])
+async def test_another_version_that_enough_signed_strands_nobody(
+    is_shown: bool, tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A second version 2 was signed by enough and then never logged; who met it first goes on when the log has another."""
+    other = version(2, key=OTHER).seal(OWNER).encode()
+    async with logs(tmp_path, 3) as (source, mine, liar):
+        begin(source)
+        follower = mine.follower(tmp_path, source)
+        await follower.sync_once()
+        if is_shown:
+            liar.store.put_head(copies.signed_head(source.replica.tree, OTHER))
+            add(liar, [*BEGINNING, *map(tick, range(2, 10)), other])
+            liar.sign(OTHER)
+            await mine.follower(tmp_path, liar)._ask(liar.key)
+        else:
+            follower.learn_root(other)
+        follower = mine.follower(tmp_path, source)
+        assert OTHER.public in follower._heads.roots.coordinators(11)
+        hand_over(source)
+        await follower.sync_once()
+        assert mine.replica.size == source.replica.size
+        assert follower._heads.roots.tips == (mine.replica.root,)
+        assert follower._heads.roots.coordinators(99) == [NEW.public]
+        assert mine.service._roots(1) == [SECOND]
+        again = mine.follower(tmp_path, source)
+        assert again._heads.roots.coordinators(99) == [NEW.public], "also after it started again"
+
+
+async def test_an_ended_key_that_another_version_keeps_forks_nothing(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Its thief has a version 2 that never ended it, but his heads prove nothing where the other one is known."""
+    kept = replace(FIRST, run=RUN, version=2).seal(OWNER).encode()
+    async with logs(tmp_path, 3) as (source, mine, thief):
+        begin(source, 20)
+        follower = mine.follower(tmp_path, source)
+        await follower.sync_once()
+        follower.learn_root(SECOND)
+        follower.learn_root(kept)
+        add(thief, [*BEGINNING, *map(tick, range(1000, 1010)), kept])
+        follower.hint(thief.sign(THIEF).note)
+        await mine.follower(tmp_path, thief).sync_once()
+        await follower.sync_once()
+        add(source, [SECOND, tick(21)])
+        source.sign(NEW)
+        await follower.sync_once()
+        assert mine.replica.size == 22
+        assert not list(tmp_path.glob("fork-*"))
+
+
 # ---- what is known ahead of the log
+
+
+def test_versions_of_one_number_are_bounded(tmp_path: Path) -> None:
+    _, store, roots = known(tmp_path)
+    versions = [version(2, END + more).seal(OWNER).encode() for more in range(ALTERNATIVES + 3)]
+    with store:
+        assert roots.learn(versions)
+        assert not roots.learn(versions)
+        assert list(stored_ahead(store)) == versions[:ALTERNATIVES]
+        assert roots.learn([version(3).seal(OWNER).encode()])
+        assert [root.version for root in roots.tips] == [3], "it follows each of them"
+        assert roots.coordinators(END + 1) == [NEW.public]
+
+
+def test_what_follows_only_a_version_that_is_not_logged_is_dropped(tmp_path: Path) -> None:
+    replica, store, roots = known(tmp_path)
+    other = replace(version(2, key=OTHER), keys=(NEW_OWNER.public,)).seal(OWNER, NEW_OWNER).encode()
+    third = replace(version(3, key=OTHER), keys=(NEW_OWNER.public,)).seal(NEW_OWNER).encode()
+    with store:
+        assert roots.learn([other, third, SECOND])
+        assert sorted(root.version for root in roots.tips) == [2, 3]
+        assert roots.coordinators(END + 1) == [NEW.public, OTHER.public]
+        replica.apply(SECOND)
+        assert roots.tips == (replica.root,)
+        for number in range(LOGGED_WITHIN + 1):
+            replica.apply(tick(number + 500))
+        assert roots.overdue is None
+        assert not roots.learn([other, third])
+        assert roots.learn([version(3).seal(OWNER).encode()])
+        assert roots.overdue is None, "its time begins now"
 
 
 def known(tmp_path: Path, size: int = 10) -> tuple[Rules, Store, KnownRoots]:
@@ -222,11 +304,11 @@ def test_roots_are_learned_in_order_and_kept(tmp_path: Path) -> None:
     third = version(3).seal(OWNER).encode()
     with store:
         assert not roots.learn([third])
-        assert roots.newest is replica.root
+        assert roots.tips == (replica.root,)
         assert roots.learn([third, SECOND, third])
-        assert roots.newest.version == 3
+        assert [root.version for root in roots.tips] == [3]
         assert not roots.learn([SECOND, third])
-        assert KnownRoots(replica, store).newest.version == 3
+        assert KnownRoots(replica, store).tips == roots.tips
         assert list(stored_ahead(store)) == [SECOND, third]
         assert roots.coordinators(END) == [PEN.public, NEW.public]
         assert roots.coordinators(END + 1) == [NEW.public]
@@ -249,7 +331,7 @@ def test_what_is_no_root_version(data: bytes, tmp_path: Path) -> None:
     replica, store, roots = known(tmp_path)
     with store:
         assert not roots.learn([data])
-        assert roots.newest is replica.root
+        assert roots.tips == (replica.root,)
         assert store.get(AHEAD_KEY) is None
 
 
@@ -263,7 +345,7 @@ def test_a_log_that_leaves_a_root_out(tmp_path: Path) -> None:
         assert roots.overdue == 2
         replica.apply(SECOND)
         assert roots.overdue is None
-        assert roots.newest is replica.root
+        assert roots.tips == (replica.root,)
 
 
 def test_starting_again_gives_a_log_no_more_time(tmp_path: Path) -> None:
