@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from node.cli.main import NO
-from node.cli.run import agreement, parse_key_request, tell_missing
+from node.cli.run import agreement, instead_option, parse_key_request, replacement, tell_missing
 
 if TYPE_CHECKING:
     from node.disk.home import Home
@@ -94,7 +94,10 @@ def show(where: Path, manifest: bool, as_json: bool) -> int:
 )
 @key_option
 @yes_option
-def sign(where: Path, verifiers: tuple[str, ...], expires: int | None, key_file: Path | None, yes: bool) -> int:
+@instead_option
+def sign(
+    where: Path, verifiers: tuple[str, ...], expires: int | None, key_file: Path | None, yes: bool, instead: bool
+) -> int:
     """Sign a proposal FILE with a root key; or approve verifiers of the run in DIR; or sign what waits in DIR."""
     from node.disk.home import Home
     from node.founding.ceremony import signing_key
@@ -102,6 +105,8 @@ def sign(where: Path, verifiers: tuple[str, ...], expires: int | None, key_file:
     from node.founding.root_signing import approve
     from protocol.words import counted
 
+    if instead and not verifiers:
+        raise FoundingError("--instead is about a version that is made here, and no --verifier is given.")
     if where.is_file():
         if verifiers or expires:
             raise FoundingError("What a proposal FILE asks for cannot be changed by who signs it.")
@@ -112,7 +117,7 @@ def sign(where: Path, verifiers: tuple[str, ...], expires: int | None, key_file:
     if not home.ticket.exists():
         raise FoundingError(f"{where}: no run is here; make one: gonode run init")
     keys = [parse_key_request(text) for text in verifiers]
-    proposal = approve(home, keys, expires, signing_key(home, key_file))
+    proposal = approve(home, keys, expires, signing_key(home, key_file), replacement(instead))
     root = proposal.root
     assert root is not None
     count = sum(role.is_valid_at(proposal.log_size) for role in root.verifiers)
@@ -145,6 +150,7 @@ def sign(where: Path, verifiers: tuple[str, ...], expires: int | None, key_file:
 )
 @key_option
 @yes_option
+@instead_option
 def rotate(
     directory: Path,
     added: tuple[str, ...],
@@ -154,6 +160,7 @@ def rotate(
     until: int | None,
     key_file: Path | None,
     yes: bool,
+    instead: bool,
 ) -> int:
     """Replace root keys, their threshold, or the coordinator's key."""
     from node.disk.home import Home
@@ -182,7 +189,7 @@ def rotate(
             roles = with_coordinator(roles, successor, end)
         return changed, roles
 
-    propose_root(home, change, secret, agreement(secret is not None and not yes))
+    propose_root(home, change, secret, agreement(secret is not None and not yes), replacement(instead))
     tell_missing(directory)
     return 0
 
@@ -199,7 +206,8 @@ def rotate(
 )
 @key_option
 @yes_option
-def revoke(directory: Path, role_key: str, index: int | None, key_file: Path | None, yes: bool) -> int:
+@instead_option
+def revoke(directory: Path, role_key: str, index: int | None, key_file: Path | None, yes: bool, instead: bool) -> int:
     """Revoke the key of a verifier or coordinator, and say what that makes void."""
     from node.disk.home import Home
     from node.founding.ceremony import propose_root, signing_key
@@ -222,7 +230,7 @@ def revoke(directory: Path, role_key: str, index: int | None, key_file: Path | N
     def change(before: "Root", logged: "Logged") -> "tuple[Root, list[Role]]":
         return before, with_end(before.roles, key, logged.size if index is None else index)
 
-    propose_root(home, change, secret, shown)
+    propose_root(home, change, secret, shown, replacement(instead))
     tell_missing(directory)
     return 0
 

@@ -8,8 +8,12 @@ import click
 from node.cli.choices import choice_options, parse_choices
 
 if TYPE_CHECKING:
-    from node.founding.ceremony import Agree
+    from node.founding.ceremony import Agree, Instead
     from node.founding.proposal import Proposal
+
+instead_option = click.option(
+    "--instead", is_flag=True, help="Take the place of a version of this number that has enough signatures already."
+)
 
 
 @click.group()
@@ -85,12 +89,14 @@ def show(source: Path | None, presets: tuple[str, ...], settings: tuple[str, ...
 )
 @click.option("--key", type=click.Path(path_type=Path, dir_okay=False), help="The root key to sign with.")
 @click.option("--yes", is_flag=True, help="Sign without asking.")
+@instead_option
 @choice_options
 def amend(
     directory: Path,
     source: Path | None,
     key: Path | None,
     yes: bool,
+    instead: bool,
     presets: tuple[str, ...],
     settings: tuple[str, ...],
 ) -> None:
@@ -101,7 +107,8 @@ def amend(
 
     home = Home(directory)
     secret = signing_key(home, key)
-    amend(home, source, parse_choices(presets, settings), secret, agreement(secret is not None and not yes))
+    agree = agreement(secret is not None and not yes)
+    amend(home, source, parse_choices(presets, settings), secret, agree, replacement(instead))
     tell_missing(directory)
 
 
@@ -138,6 +145,21 @@ def agreement(asks: bool) -> "Agree":
         return not asks or (is_terminal() and click.confirm("Sign this?", default=False, err=True))
 
     return agree
+
+
+def replacement(instead: bool) -> "Instead":
+    """What happens when a complete version waits: without `--instead` it stays, with it whoever replaces it is warned."""
+    from node.founding.ceremony import refuse_instead
+
+    def warn(complete: "Proposal") -> None:
+        click.echo(
+            f"Warning: {complete.name} has enough signatures, and they hold wherever its file is: who has it can still give "
+            "it to nodes and the coordinator, and of two versions of one number the one that is logged first counts. Have "
+            "every copy destroyed.",
+            err=True,
+        )
+
+    return warn if instead else refuse_instead
 
 
 def tell_missing(directory: Path) -> None:

@@ -7,7 +7,7 @@ that the release names, a training cycle the one in force when its window was co
 from pathlib import Path
 
 from node.disk.home import Home
-from node.founding.ceremony import Agree, propose_manifest
+from node.founding.ceremony import Agree, Instead, propose_manifest, refuse_instead
 from node.founding.errors import ProposalError
 from node.founding.founding import check_gate
 from node.founding.layers import Choices, LayerError, lay_file
@@ -20,11 +20,17 @@ from verification.faults import LogFault
 
 
 def amend(
-    home: Home, source: Path | None, choices: Choices, secret: SecretKey | None, agree: Agree = lambda proposal: True
+    home: Home,
+    source: Path | None,
+    choices: Choices,
+    secret: SecretKey | None,
+    agree: Agree = lambda proposal: True,
+    instead: Instead = refuse_instead,
 ) -> Proposal:
     """Keeps the next manifest version, signed by `secret` where it is given and `agree` says so.
 
-    Raises FoundingError, ManifestFileError or HomeError.
+    `instead` is told of a version that others completed and this one takes the place of. Raises FoundingError,
+    ManifestFileError or HomeError.
     """
     if source is None and not choices.presets and not choices.settings:
         raise ProposalError("Nothing is to be changed: give --from FILE, --preset NAME or --set KEY=VALUE.")
@@ -44,7 +50,7 @@ def amend(
         check_gate(changed.gate)
         return changed
 
-    return propose_manifest(home, change, secret, agree)
+    return propose_manifest(home, change, secret, agree, instead)
 
 
 def amended(manifest: Manifest, source: Path | None, choices: Choices) -> Manifest:

@@ -38,8 +38,20 @@ Agree = Callable[[Proposal], bool]
 """Shown what is proposed before it is signed; whether it may be."""
 
 
+Instead = Callable[[Proposal], None]
+"""Told of a complete version that waits and that another one of its number would take the place of; it raises or lets it."""
+
+
 def _always(proposal: Proposal) -> bool:
     return True
+
+
+def refuse_instead(complete: Proposal) -> None:
+    """Raises ProposalError: two complete versions of one number leave nodes in doubt which of them counts."""
+    raise ProposalError(
+        f"{complete.name} has enough signatures already, and waits for the coordinator's next start. Make the change after "
+        "that, as the version that follows; or make another one of this number all the same: --instead."
+    )
 
 
 def travelling(home: Home, proposal: Proposal) -> Path:
@@ -47,10 +59,17 @@ def travelling(home: Home, proposal: Proposal) -> Path:
     return home.directory / TO_SIGN / proposal.name
 
 
-def propose_root(home: Home, change: ChangeRoot, secret: SecretKey | None = None, agree: Agree = _always) -> Proposal:
+def propose_root(
+    home: Home,
+    change: ChangeRoot,
+    secret: SecretKey | None = None,
+    agree: Agree = _always,
+    instead: Instead = refuse_instead,
+) -> Proposal:
     """Keeps the next root version, signed by `secret` where it is given and `agree` says so.
 
-    One that waits is changed further, since versions rise by one. Raises FoundingError or ProtocolError.
+    One that waits is changed further, since versions rise by one; `instead` is told of one that others completed. Raises
+    FoundingError or ProtocolError.
     """
     run = home.load_ticket().run
     logged = read_logged(home)
@@ -60,11 +79,16 @@ def propose_root(home: Home, change: ChangeRoot, secret: SecretKey | None = None
         newest = Root.parse(waiting.payload)
     changed, roles = change(newest, logged)
     root = settled(changed, logged.root, run, roles, logged.size)
-    return _keep_signed(home, Proposal(logged.roots, logged.proofs, (root.seal(),), logged.size), secret, agree)
+    proposal = Proposal(logged.roots, logged.proofs, (root.seal(),), logged.size)
+    return _keep_signed(home, proposal, secret, agree, instead)
 
 
 def propose_manifest(
-    home: Home, change: Callable[[Manifest], Manifest], secret: SecretKey | None = None, agree: Agree = _always
+    home: Home,
+    change: Callable[[Manifest], Manifest],
+    secret: SecretKey | None = None,
+    agree: Agree = _always,
+    instead: Instead = refuse_instead,
 ) -> Proposal:
     """Keeps the next manifest version, likewise."""
     run = home.load_ticket().run
@@ -76,7 +100,8 @@ def propose_manifest(
     manifest = replace(change(newest), run=run, version=logged.manifest.version + 1)
     if replace(manifest, run=newest.run, version=newest.version) == newest:
         raise ProposalError("The manifest would say what it says now.")
-    return _keep_signed(home, Proposal(logged.roots, logged.proofs, (manifest.seal(),), logged.size), secret, agree)
+    proposal = Proposal(logged.roots, logged.proofs, (manifest.seal(),), logged.size)
+    return _keep_signed(home, proposal, secret, agree, instead)
 
 
 def waiting_root(home: Home) -> Envelope | None:
@@ -175,9 +200,16 @@ def signing_key(home: Home, key: Path | None) -> SecretKey | None:
     return load_key(home.key("root")) if home.key("root").exists() else None
 
 
-def _keep_signed(home: Home, proposal: Proposal, secret: SecretKey | None, agree: Agree) -> Proposal:
+def _keep_signed(home: Home, proposal: Proposal, secret: SecretKey | None, agree: Agree, instead: Instead) -> Proposal:
     if secret is not None and secret.public not in proposal.keys:
         raise FoundingError("The root's threshold needs other keys than the one in this directory.")
+    for waiting in proposals(home):
+        own = (
+            () if secret is None else (secret.public,)
+        )  # what one key completes here did not have to leave the directory
+        is_other = waiting.asked[0].type == proposal.asked[0].type and waiting.name != proposal.name
+        if is_other and waiting.is_complete and waiting.signers != own:
+            instead(waiting)
     if agree(proposal) and secret is not None:
         proposal = proposal.signed(secret)
     return keep(home, proposal)

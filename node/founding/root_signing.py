@@ -8,7 +8,7 @@ from pathlib import Path
 
 from node.disk.home import Home
 from node.disk.keyring import load_key
-from node.founding.ceremony import propose_root, waiting_manifest, waiting_root
+from node.founding.ceremony import Instead, propose_root, refuse_instead, waiting_manifest, waiting_root
 from node.founding.logged import load_envelope
 from node.founding.proposal import Proposal
 from node.founding.root_changes import with_verifiers
@@ -34,9 +34,17 @@ def sign_root(directory: Path, verifiers: Sequence[bytes]) -> Root:
     return root
 
 
-def approve(home: Home, verifiers: Sequence[bytes], expires: int | None, secret: SecretKey | None) -> Proposal:
+def approve(
+    home: Home,
+    verifiers: Sequence[bytes],
+    expires: int | None,
+    secret: SecretKey | None,
+    instead: Instead = refuse_instead,
+) -> Proposal:
     """Keeps the next root version, with these verifiers besides the old ones; signed by `secret` where it is given."""
-    return propose_root(home, lambda root, _: (root, with_verifiers(root.roles, verifiers, expires)), secret)
+    return propose_root(
+        home, lambda root, _: (root, with_verifiers(root.roles, verifiers, expires)), secret, instead=instead
+    )
 
 
 def waiting_roots(home: Home, state: LogState, tell: Tell = lambda sentence: None) -> list[Envelope]:

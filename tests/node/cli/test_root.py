@@ -17,7 +17,7 @@ from tests.node.cli.gonode import Answer, gonode
 from tests.node.keys import secret
 from verification.state import LogState
 
-VERA, VICTOR = (secret(number).public.hex() for number in (1, 2))
+VERA, VICTOR, VIOLA = (secret(number).public.hex() for number in (1, 2, 3))
 
 QUICK = ("--preset", "7x7", "--preset", "no-gates")
 """A run whose gate has no power to be simulated."""
@@ -193,6 +193,27 @@ def test_one_key_in_the_directory_signs_at_once(tmp_path: Path) -> None:
     assert (state.root.version, state.root.threshold, len(state.root.verifiers)) == (2, 2, 1)
     assert state.manifest.version == 1  # by the old key, which counts no more
     assert "other keys" in gonode("run", "amend", ceremony.run, "--set", "admission.tick_s=8").refusal()
+
+
+def test_another_version_of_a_number_that_is_complete(ceremony: Ceremony) -> None:
+    run = ceremony.run
+    ceremony.sign("ab")
+    ceremony.start()
+    ceremony.do("root", "sign", run, "--verifier", VICTOR)
+    ceremony.do("run", "amend", run, "--set", "admission.tick_s=9")
+    ceremony.sign("ab")
+    for command in (
+        ("root", "sign", run, "--verifier", VIOLA),
+        ("root", "rotate", run, "--threshold", 3),
+        ("root", "revoke", run, VERA),
+        ("run", "amend", run, "--set", "admission.tick_s=8"),
+    ):
+        assert "has enough signatures already" in gonode(*command).refusal()
+        warned = ceremony.do(*command, "--instead")
+        assert "Have every copy destroyed" in warned.err
+        ceremony.sign("abc")  # complete again
+    assert "no --verifier is given" in gonode("root", "sign", run, "--instead").refusal()
+    assert ceremony.start().root.version == 2
 
 
 def test_another_ticket_for_another_address(ceremony: Ceremony) -> None:

@@ -128,13 +128,38 @@ def test_signatures_of_a_version_that_is_changed_again_stay_in_its_file(home: Ho
     log(home)
     first = approve(home, [VICTOR.public], None, None)
     sign(home, tmp_path, A, B)
-    second = approve(home, [VIOLA.public], None, None)
+    told: list[Proposal] = []
+    second = approve(home, [VIOLA.public], None, None, told.append)
+    assert [each.name for each in told] == [first.name]
     assert len(second.root.verifiers) == 3  # type: ignore[union-attr]
     assert second.signers == ()
     kept = Proposal.parse(travelling(home, first).read_bytes())
     assert (kept.name, set(kept.signers)) == (first.name, {A.public, B.public})
     with pytest.raises(ProposalError, match=f"{first.name} does not wait .* but {second.name}"):
         collect(home, travelling(home, first))
+
+
+def test_no_second_complete_version_of_a_number_by_mistake(home: Home, tmp_path: Path) -> None:
+    """Nodes may have been given the first one: who has the second then follows another coordinator than they do."""
+    log(home)
+    new = prepare_key(home)
+    first = propose_root(home, lambda root, logged: (root, with_coordinator(root.roles, new, logged.size)))
+    amend(home, None, Choices((), ("admission.tick_s=9",)), None)
+    sign(home, tmp_path, A)
+    propose_root(home, lambda root, _: (root, with_verifiers(root.roles, [VICTOR.public])))  # it was not complete
+    propose_root(home, lambda root, logged: (root, first.root.roles))  # type: ignore[union-attr]
+    sign(home, tmp_path, B)
+    before = sorted(path.read_bytes() for path in home.directory.rglob("*") if path.is_file())
+    for secret_key in (None, A):
+        with pytest.raises(ProposalError, match=f"{first.name} has enough signatures already"):
+            approve(home, [VICTOR.public], None, secret_key)
+        with pytest.raises(ProposalError, match=r"manifest-2-.* has enough signatures already"):
+            amend(home, None, Choices((), ("admission.tick_s=8",)), secret_key)
+    assert sorted(path.read_bytes() for path in home.directory.rglob("*") if path.is_file()) == before
+    again = propose_root(home, lambda root, logged: (root, root.roles))
+    assert (again.name, again.is_complete) == (first.name, True)
+    assert log(home).root.version == 2
+    assert approve(home, [VICTOR.public], None, None).root.version == 3  # type: ignore[union-attr]
 
 
 def test_copies_of_another_run_are_refused(home: Home, tmp_path: Path) -> None:
