@@ -1,20 +1,25 @@
 """The audit page in a real browser: an honest run holds, what is changed fails by name, and the page asks nobody else."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from protocol.envelope import Envelope
 from protocol.layout import CHECKPOINT, MANIFEST
+from protocol.orders import VoidEpoch
 from protocol.ticket import Ticket
+from protocol.window import WindowCommitment
 from tests.browser.chromium import Browser, Page, launched
 from tests.browser.programs import STATIC, install_tools
+from tests.browser.rewritten import doubtful
 from tests.browser.served_site import ServedSite, served
 from tests.interop.test_vectors import read
 from tests.verification.world import World
 
 ALL = ["run", "log", "signatures", "head", "seen", "release", "gate", "window", "chain", "statement", "replay"]
-WORDS = {"pass": "✓ holds", "fail": "✗ fails", "none": "○ not checked"}
+WORDS = {"pass": "✓ holds", "fail": "✗ fails", "none": "○ not checked", "open": "? not decided"}
 PHONE = {"width": 360, "height": 780}
 
 
@@ -211,6 +216,22 @@ def test_this_browser_refuses_foreign_forgeries(page: Page, site: ServedSite) ->
     }"""
     passing = {"low_order_component_A", "low_order_component_R"}
     assert page.evaluate(program, vectors) == [set(each["flags"] or ()) <= passing for each in vectors]
+
+
+def test_what_is_not_decided_is_said_first(
+    page: Page, site: ServedSite, world: World, public: dict[str, bytes]
+) -> None:
+    window = world.state.windows[-1]
+    narrower = WindowCommitment.open(Envelope.parse(world.entries[window.index]))
+    narrower = replace(narrower, games=narrower.games - 1)
+    void = VoidEpoch(world.run, world.verifiers[0].public, 0)
+    changes = doubtful(world, void, window.index - 4, narrower)
+    site.show({**public, **{path: data for path, data in changes.items() if data is not None}})
+    found = answers(page, site.url)
+    assert states(found, "open") == ["window"]
+    assert states(found, "fail") == []
+    assert page.inner_text("#verdict") == "? Not decided: training window."
+    assert "gonode audit decides it" in page.inner_text("#about")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -3,17 +3,29 @@
 import { Unreachable, Wrong } from './wrong.js'
 
 /** @typedef {import('./wrong.js').Fact} Fact */
-/** @typedef {'waits' | 'runs' | 'pass' | 'fail' | 'none'} State */
+/** `none`: there is nothing to check here; `open`: there is, and this page cannot decide it. @typedef {'waits' | 'runs' | 'pass' | 'fail' | 'none' | 'open'} State */
 /** @typedef {{id: string, state: State, sentence: string, facts: Fact[]}} Answer */
 /** @typedef {(answer: Answer) => void} Tell */
 
-/** Throws an answer "not run" out of a check. */
+/** An answer "there is nothing to check". */
 export class NotRun extends Error {
   /**
    * @param {string} sentence
    * @param {Fact[]} [facts]
    */
   constructor (sentence, facts = []) {
+    super(sentence)
+    this.facts = facts
+  }
+}
+
+/** An answer "this page cannot tell", with what is behind it. */
+export class Undecided extends Error {
+  /**
+   * @param {string} sentence
+   * @param {Fact[]} facts
+   */
+  constructor (sentence, facts) {
     super(sentence)
     this.facts = facts
   }
@@ -50,6 +62,8 @@ export function asker (tell) {
         tell({ id, state: 'fail', sentence: error.message, facts: error.facts })
       } else if (error instanceof NotRun) {
         tell({ id, state: 'none', sentence: error.message, facts: error.facts })
+      } else if (error instanceof Undecided) {
+        tell({ id, state: 'open', sentence: error.message, facts: error.facts })
       } else if (error instanceof Unreachable) {
         tell({ id, state: 'fail', sentence: error.message, facts: [] })
       } else {

@@ -1,6 +1,6 @@
 // The questions of the audit page about one release (docs/spec/audit-page.md, steps 6 to 9), each answered or thrown as a fault.
 
-import { counted, Fails, NotRun, number } from './answers.js'
+import { counted, Fails, number, Undecided } from './answers.js'
 import { hex, isSame } from './bytes.js'
 import { readFile } from './log.js'
 import { leafHash, verifyInclusion } from './merkle.js'
@@ -79,7 +79,7 @@ export async function checkGate (history, release) {
  */
 export async function checkWindow (history, release) {
   const { window: info } = originOf(history, release)
-  const { entry, window, taken, strange } = info
+  const { entry, window, taken, doubt } = info
   /** @type {Fact[]} */
   const facts = Object.entries(window).map(([name, value]) => {
     const committed = entry.record[name]
@@ -88,8 +88,10 @@ export async function checkWindow (history, release) {
   })
   facts.push({ name: 'window, as it was signed', value: hex(entry.envelope.payload) })
   if (!isCommitted(window, entry.record) || entry.record.log_size !== entry.index) {
-    if (strange.length > 0) {
-      throw new NotRun(`Not checked: this page does not follow ${strange.slice(0, 3).join(', ')}. On a machine of your own, gonode audit does.`, facts)
+    if (entry.record.log_size === entry.index && isInReach(entry.record.total_rows, doubt)) {
+      const many = doubt.causes.length > 3 ? ` and ${counted(doubt.causes.length - 3, 'more entry', 'more entries')}` : ''
+      throw new Undecided(`The window of entry ${number(entry.index)} is not what this page finds, which does not follow ` +
+        `${doubt.causes.slice(0, 3).join(', ')}${many}.`, facts)
     }
     throw new Fails(`The window of entry ${number(entry.index)} is not what the log gives.`, facts)
   }
@@ -101,6 +103,15 @@ export async function checkWindow (history, release) {
   const sentence = `${counted(taken.length, 'batch', 'batches')} of ${counted(owners, 'contributor')} with ${number(window.rows)} plies: ` +
     'exactly those that log and rules give, each admitted by a verdict.'
   return { sentence, facts, value: true }
+}
+
+/**
+ * @param {import('./canonical.js').Value | undefined} plies that a window says there are
+ * @param {import('./released.js').Doubt} doubt
+ * @returns {boolean} whether that many can be released, if some of the batches in doubt are
+ */
+function isInReach (plies, { causes, least, most }) {
+  return causes.length > 0 && typeof plies === 'number' && least <= plies && plies <= most
 }
 
 /** @type {{[field: string]: string}} */

@@ -3,7 +3,7 @@
 import { hex } from './bytes.js'
 import { Pace } from './pace.js'
 import { Released } from './released.js'
-import { hexOf, mapOf, parseEntry, RECORDS, text } from './records.js'
+import { count, hexOf, mapOf, parseEntry, RECORDS, text } from './records.js'
 import { Roots } from './roots.js'
 import { windowOf } from './window.js'
 import { require, Wrong } from './wrong.js'
@@ -16,7 +16,7 @@ const NO_RUN = '00'.repeat(32)
 /** @typedef {import('./records.js').Entry} Entry */
 /** @typedef {import('./released.js').Batch} Batch */
 /** @typedef {{entry: Entry, digest: Uint8Array}} Manifest */
-/** A window as committed, and as the log gives it. @typedef {{entry: Entry, window: import('./window.js').Window, taken: Batch[], strange: string[]}} WindowInfo */
+/** A window as committed, and as the log gives it. @typedef {{entry: Entry, window: import('./window.js').Window, taken: Batch[], doubt: import('./released.js').Doubt}} WindowInfo */
 
 export class History {
   roots = new Roots()
@@ -92,7 +92,7 @@ export class History {
       }
       case 'window': this.#addWindow(entry); break
       case 'release': this.releases.push(entry); break
-      case 'release-statement': this.statements.set(/** @type {number} */ (record.release), entry)
+      case 'release-statement': this.#addStatement(entry)
     }
     this.released.apply(entry, this.roots.newest)
     if (KEPT.includes(name)) {
@@ -109,10 +109,18 @@ export class History {
   }
 
   /** @param {Entry} entry */
+  #addStatement (entry) {
+    const release = count(entry.record, 'release')
+    require(this.entries.get(release)?.name === 'release', 'wrong signer', `Entry ${release}, which it is about, is no release.`)
+    require(!this.statements.has(release), 'wrong signer', `The release of entry ${release} has a statement already.`)
+    this.statements.set(release, entry)
+  }
+
+  /** @param {Entry} entry */
   #addWindow (entry) {
     const policy = mapOf(this.manifestAt(entry.index).entry.record, 'window')
     const { window, taken } = windowOf(this.released.list, policy, entry.record)
-    this.windows.set(entry.index, { entry, window, taken, strange: [...this.released.strange] })
+    this.windows.set(entry.index, { entry, window, taken, doubt: this.released.doubt() })
   }
 
   /**

@@ -1,10 +1,11 @@
 // The page: asks the questions, shows the answers, and keeps the head for the next visit.
 
-import { counted, number } from './answers.js'
+import { number } from './answers.js'
 import { auditLog, auditRelease, STEPS } from './audit.js'
 import { hex, unhex } from './bytes.js'
 import { byId, element } from './elements.js'
 import { WebFolder } from './folder.js'
+import { headlineOf } from './headline.js'
 import { originElements } from './origin.js'
 import { chainOf } from './release.js'
 import { savedHeads, saveHead } from './saved.js'
@@ -108,17 +109,8 @@ function tell (answer) {
 
 /** The one sentence at the top. */
 function conclude () {
-  const states = STEPS.map(({ id }) => answers.get(id)?.state)
-  const failed = STEPS.filter(({ id }) => answers.get(id)?.state === 'fail')
-  const held = states.filter((state) => state === 'pass').length
-  const left = states.length - held - failed.length
-  const rest = `${counted(held, 'check')} of ${states.length} ${held === 1 ? 'holds' : 'hold'}, ${left} could not be made here.`
-  if (failed.length > 0) {
-    const names = failed.map(({ title }) => title.toLowerCase()).join(', ')
-    showVerdict('fail', `✗ Not to be believed: ${names}.`, `${answers.get(failed[0]?.id ?? '')?.sentence ?? ''} ${rest}`)
-  } else {
-    showVerdict('pass', '✓ Everything that a browser can check holds.', rest)
-  }
+  const { state, title, about } = headlineOf(STEPS, answers)
+  showVerdict(state, title, about)
 }
 
 /**

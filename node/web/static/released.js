@@ -1,7 +1,8 @@
 // Which batches are released to training at an entry (docs/spec/admission.md, "Hold-back"; verification/identities.py).
 //
 // It follows what happens to contributors in an ordinary run: admissions, hold-back, probation, accusations, gaps and exits,
-// ringers, withdrawals. What it does not follow is named in `strange`: then only the whole state of `gonode audit` can tell.
+// ringers, withdrawals. What it does not follow puts contributors in doubt: then only the whole state of `gonode audit` can
+// tell which of their batches are released. Everybody else's are exact all the same.
 
 import { bytesOf, count, hexOf, hexesOf, mapOf, mapsOf, text } from './records.js'
 
@@ -9,10 +10,10 @@ import { bytesOf, count, hexOf, hexesOf, mapOf, mapsOf, text } from './records.j
 /** @typedef {import('./canonical.js').Fields} Fields */
 
 /**
- * A logged batch. `owner`: whose seeds its games have; `gap`: what it fills in; `accepting`: verifiers whose verdict accepts it;
+ * A logged batch. `owner`: whose seeds its games have; `gap`: what it fills in; `accepting`: verifiers whose verdict accepts it; `judges`: all with a verdict on it;
  * `orders`: exits that it waits for.
  * @typedef {{entry: Entry, peer: string, owner: string, release: string, first: number, gap: Gap | undefined, games: number, plies: number, admitted: number | undefined, outcome: string,
- *   verifier: string, accepting: Set<string>, isDropped: boolean, isLeaving: boolean, orders: Set<number>}} Batch
+ *   verifier: string, accepting: Set<string>, judges: Set<string>, isDropped: boolean, isLeaving: boolean, orders: Set<number>}} Batch
  */
 
 /**
@@ -20,8 +21,7 @@ import { bytesOf, count, hexOf, hexesOf, mapOf, mapsOf, text } from './records.j
  * @typedef {{owner: string, release: string, first: number, lastIndex: number, filler: Batch | undefined}} Gap
  */
 
-/** Entries after which this file does not know what is released. */
-const STRANGE = ['void-epoch', 'pardon', 'key-replacement']
+/** What of the released batches is not sure: what brought it about, and how few and how many plies they can have. @typedef {{causes: string[], least: number, most: number}} Doubt */
 
 class Contributor {
   /** Batches with games, not lost or dropped: the first ones are the probation. @type {Batch[]} */
@@ -73,8 +73,8 @@ export class Released {
   contributors = new Map()
   /** @type {Set<Batch>} */
   #released = new Set()
-  /** What happened that this file does not follow, and where. @type {string[]} */
-  strange = []
+  /** What happened that this file does not follow, and to which contributors. @type {{cause: string, peers: Set<string>}[]} */
+  #doubts = []
   /** @type {Map<string, number>} entries of batches by digest of their headers */
   #byDigest = new Map()
   /** @type {Map<number, string>} names of entries that order checks */
@@ -91,6 +91,17 @@ export class Released {
   get list () {
     return [...this.#released].filter((each) => this.#of(each).accusing.size === 0)
       .sort((one, other) => one.entry.index - other.entry.index)
+  }
+
+  /** @returns {Doubt} about the batches that are released now */
+  doubt () {
+    const held = this.#doubts.filter(({ peers }) => [...peers].some((peer) => this.contributors.get(peer)?.batches.some(({ plies }) => plies > 0)))
+    const doubted = new Set(held.flatMap(({ peers }) => [...peers]))
+    /** @param {Batch[]} batches */
+    const pliesOf = (batches) => batches.reduce((sum, { plies }) => sum + plies, 0)
+    const least = pliesOf(this.list.filter(({ peer }) => !doubted.has(peer)))
+    const theirs = [...doubted].map((peer) => pliesOf(this.contributors.get(peer)?.batches ?? []))
+    return { causes: held.map(({ cause }) => cause), least, most: theirs.reduce((sum, each) => sum + each, least) }
   }
 
   /**
@@ -110,10 +121,6 @@ export class Released {
    */
   #follow (entry, root) {
     const { index, name, record } = entry
-    if (STRANGE.includes(name) || (name === 'root' && doubts(root, this.#root, index))) {
-      this.strange.push(`a ${name} at entry ${index}`)
-    }
-    this.#root = root
     switch (name) {
       case 'manifest': {
         const policy = mapOf(record, 'admission')
@@ -128,6 +135,15 @@ export class Released {
       case 'ban': return this.#ban(hexOf(record, 'subject'), index, root)
       case 'exit': return hexesOf(record, 'peers').forEach((peer) => this.#exit(peer, index))
       case 'ringer-reveal': return this.#retire(record, index)
+      case 'root': {
+        const revoked = revokedBy(root, this.#root, index)
+        this.#root = root
+        return revoked.forEach((verifier) => this.#doubtJudge(verifier, `a root at entry ${index}`))
+      }
+      case 'void-epoch': return this.#doubtJudge(hexOf(record, 'verifier'), `a ${name} at entry ${index}`)
+      case 'pardon': return this.#doubt(`a ${name} at entry ${index}`, hexOf(record, 'subject'))
+      case 'key-replacement':
+        return this.#doubt(`a ${name} at entry ${index}`, hexOf(record, 'peer'), hexOf(record, 'replacement'))
       case 'epoch-reveal': return void this.#orders.set(index, name)
       case 'scrutiny': {
         const contributor = this.contributors.get(hexOf(record, 'peer'))
@@ -136,6 +152,22 @@ export class Released {
         }
       }
     }
+  }
+
+  /**
+   * @param {string} cause
+   * @param {...string} peers contributors of whom this file does not know any more what is released
+   */
+  #doubt (cause, ...peers) {
+    this.#doubts.push({ cause, peers: new Set(peers) })
+  }
+
+  /**
+   * @param {string} verifier whose verdicts up to now are looked at again
+   * @param {string} cause
+   */
+  #doubtJudge (verifier, cause) {
+    this.#doubt(cause, ...[...this.batches.values()].filter(({ judges }) => judges.has(verifier)).map(({ peer }) => peer))
   }
 
   /** @param {Entry} entry */
@@ -161,6 +193,7 @@ export class Released {
       outcome: '',
       verifier: '',
       accepting: new Set(),
+      judges: new Set(),
       isDropped: false,
       isLeaving: false,
       orders: new Set()
@@ -187,6 +220,7 @@ export class Released {
       return
     }
     const verifier = hexOf(verdict, 'verifier')
+    batch.judges.add(verifier)
     if (text(verdict, 'outcome') === 'accept') {
       batch.accepting.add(verifier)
     }
@@ -219,7 +253,7 @@ export class Released {
     if (!isFirst) {
       batch.orders.delete(order)
       if (outcome === 'lost' && this.#orders.has(order)) {
-        this.strange.push(`a check ordered at entry ${order} that is lost`)
+        this.#doubt(`a check ordered at entry ${order} that is lost`, batch.peer)
       } else if (outcome !== 'accepted') {
         this.#withdraw(batch, index)
       }
@@ -377,7 +411,7 @@ export class Released {
       this.#expel(contributor, index)
       contributor.batches.forEach((each) => this.#released.delete(each))
     } else if (root.roles.some((role) => role.key === subject)) {
-      this.strange.push(`the ban of a verifier at entry ${index}`)
+      this.#doubtJudge(subject, `the ban of a verifier at entry ${index}`)
     }
   }
 
@@ -422,14 +456,15 @@ export class Released {
 }
 
 /**
- * Whether a root version calls verdicts invalid that were logged before it, so that batches are looked at again.
+ * Verifiers whose verdicts a root version calls invalid although they were logged before it, so that batches are looked at again.
  * @param {import('./roots.js').Root} root
  * @param {import('./roots.js').Root | undefined} before
  * @param {number} index
+ * @returns {string[]}
  */
-function doubts (root, before, index) {
-  return root.roles.some(({ role, key, invalidFrom }) => {
+function revokedBy (root, before, index) {
+  return root.roles.filter(({ role, key, invalidFrom }) => {
     const known = before?.roles.find((each) => each.key === key)
     return role === 'verifier' && known !== undefined && invalidFrom < index && invalidFrom < known.invalidFrom
-  })
+  }).map(({ key }) => key)
 }

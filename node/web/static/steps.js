@@ -11,7 +11,8 @@ const STATES = {
   runs: ['…', 'checking'],
   pass: ['✓', 'holds'],
   fail: ['✗', 'fails'],
-  none: ['○', 'not checked']
+  none: ['○', 'not checked'],
+  open: ['?', 'not decided']
 }
 
 /**
