@@ -23,6 +23,7 @@ from node.peering.call import CallRefused
 from node.peering.gossip import is_note
 from node.peering.transport import Transport, TransportError, short
 from protocol.errors import ProtocolError, WrongSigner
+from protocol.root import Root
 
 log = logging.getLogger("gonode.net")
 
@@ -114,6 +115,7 @@ class LogFollower:
         self._is_called = False
         self._targets: list[Target] = []
         self._waiting: list[Head] = []
+        self._tips: tuple[Root, ...] = ()
         self._doubted: set[bytes] = set()
         self._giver: bytes | None = None
         self._turns: list[bytes] = []
@@ -137,6 +139,7 @@ class LogFollower:
     def learn_root(self, root: bytes) -> None:
         """Takes the envelope of a root version that no peer gave, if it follows one that is known; the log has begun."""
         self._heads.roots.learn([root])
+        self._drop_ended()
 
     async def run(self) -> None:
         """Follows until cancelled; raises LogForked or LogRefused when the log is not to be believed any more."""
@@ -249,6 +252,7 @@ class LogFollower:
             return [self._heads.verified(note) for note in notes]
         except WrongSigner:
             await self._heads.roots.ask(self._client, peer)
+            self._drop_ended()
             return [self._heads.verified(note) for note in notes]
 
     async def _begin(self, peer: bytes, size: int) -> None:
@@ -265,12 +269,26 @@ class LogFollower:
         self._heard = [*self._heard, target][-_MOST_HEARD:]
         self._moved.set()
 
+    def _drop_ended(self) -> None:
+        """Drops the heads by a key that a root version has ended since they were verified."""
+        if self._replica.size < 2 or self._tips == self._heads.roots.tips:
+            return
+        self._tips = self._heads.roots.tips
+        self._heard = [each for each in self._heard if self._heads.is_held(each.head)]
+        self._targets = [each for each in self._targets if self._heads.is_held(each.head)]
+        self._waiting = [head for head in self._waiting if self._heads.is_held(head)]
+
     def _take_heard(self) -> None:
         """Keeps the heads that were heard, and compares them or has their entries pulled; raises LogForked."""
+        self._drop_ended()
         heard, self._heard = self._heard, []
         for target in heard:
             head = target.head
-            self._heads.keep(head)
+            try:
+                self._heads.keep(head)
+            except ProtocolError as error:
+                log.debug("a head that was heard does not hold any more: %s", error)
+                continue
             if head.size <= self._replica.size:
                 self._settle([head])
                 continue
@@ -324,6 +342,7 @@ class LogFollower:
                     if missing > 0 and peer not in failed:
                         await self._pull(target.head, peer, live_s if missing <= _LIVE_ENTRIES else _ENTRIES_S)
                         failed |= self._doubted & {peer}
+            self._drop_ended()
             size = self._replica.size
             reached = [head for head in self._waiting if head.size <= size]
             self._waiting = [head for head in self._waiting if head.size > size]

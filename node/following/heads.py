@@ -54,6 +54,14 @@ class Heads:
         """The head in a note that a present coordinator of the run signed; raises a ProtocolError. The log has begun."""
         return self._signed_by(note, self.roots.coordinators)
 
+    def is_held(self, head: Head) -> bool:
+        """Whether a coordinator signed a head: a root version may have ended the key since it was heard."""
+        try:
+            self.verified(head.note)
+        except ProtocolError:
+            return False
+        return True
+
     def is_evidence(self, head: Head) -> bool:
         """Whether a verified or kept head's signer is still a coordinator, and no root version known has ended its key."""
         try:
@@ -92,7 +100,10 @@ class Heads:
         return is_newest or (claimed.size > self.cosigned_size and len(signed.signatures) > 1)
 
     def keep(self, head: Head) -> None:
-        """Keeps a verified head whose entries may be missing; raises LogForked beside another one of its size."""
+        """Keeps a verified head whose entries may be missing; raises LogForked beside another one of its size.
+
+        WrongSigner when a root version has ended its signer's key since.
+        """
         for known in self._store.heads(head.size, 2):
             is_other = known.size == head.size and known.root != head.root
             if is_other and self.is_evidence(known) and self.is_evidence(head):

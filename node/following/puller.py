@@ -18,7 +18,7 @@ from node.peering.call import CallRefused
 from node.peering.transport import TransportError
 from protocol.entries import Entry
 from protocol.envelope import Envelope
-from protocol.errors import BadProof, ParseError, ProtocolError
+from protocol.errors import BadProof, ParseError, ProtocolError, WrongSigner
 from protocol.merkle import Tree, leaf_hash, node_hash, verify_consistency
 from protocol.seeds import run_id
 
@@ -58,17 +58,17 @@ class Puller:
         self._apply(entries[self._replica.size :])
 
     async def pull(self, head: Head, peer: bytes, timeout_s: float = ENTRIES_S) -> None:
-        """Pulls what is missing below a kept head; each call may take `timeout_s`.
+        """Pulls what is missing below a kept head, as long as its signer is a coordinator; each call may take `timeout_s`.
 
         Raises CallRefused when the peer will not or cannot, TransportError, ProtocolError when the peer lied; LogForked or
         LogRefused when the coordinator did.
         """
-        while self._replica.size < head.size:
+        while self._replica.size < head.size and self._heads.is_held(head):
             try:
                 await self._pull_some(head, peer, timeout_s)
             except BadProof:
                 await self._look_for_fork(head, peer)
-                if not await self._leads_to_own_head(head, peer, timeout_s):
+                if not await self._leads_to_own_head(head, peer, timeout_s) and self._heads.is_held(head):
                     raise
 
     async def _pull_some(self, head: Head, peer: bytes, timeout_s: float) -> None:
@@ -78,6 +78,8 @@ class Puller:
             raise ParseError("The answer holds no entries.")
         verify_consistency(start + len(entries), head.size, proof, self._root_with(entries), head.root)
         for first in range(0, len(entries), _APPLIED_AT_ONCE):
+            if not self._heads.is_held(head):
+                return  # a root version that was told meanwhile, or one of these entries, ends the key
             self._apply(entries[first : first + _APPLIED_AT_ONCE])
             await trio.lowlevel.checkpoint()
 
@@ -101,7 +103,7 @@ class Puller:
         once they reach `head`.
         """
         try:
-            own = self._heads.verified((await self._client.heads(peer)).note)
+            own = await self._own_head(peer)
             if own.root == head.root or own.size <= self._replica.size:
                 return False
             self._heads.keep(own)
@@ -110,6 +112,15 @@ class Puller:
             return False
         self._heads.settle_grown()
         return True
+
+    async def _own_head(self, peer: bytes) -> Head:
+        """The newest head that a peer shows; when a stranger signed it, a newer root may name him."""
+        note = (await self._client.heads(peer)).note
+        try:
+            return self._heads.verified(note)
+        except WrongSigner:
+            await self._heads.roots.ask(self._client, peer)
+            return self._heads.verified(note)
 
     def _apply(self, entries: Sequence[bytes]) -> None:
         start = self._replica.size

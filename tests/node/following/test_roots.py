@@ -11,11 +11,13 @@ from node.disk.store import Store
 from node.following.chains import ALTERNATIVES
 from node.following.heads import Heads, LogForked
 from node.following.roots import LOGGED_WITHIN, KnownRoots
-from node.following.service import AHEAD_KEY, MAX_ROOTS, stored_ahead
+from node.following.service import AHEAD_KEY, LOG_PROTOCOL, MAX_ROOTS, stored_ahead
+from node.peering.call import serve_calls
 from protocol.checkpoint import Checkpoint
 from protocol.ed25519 import SecretKey
 from protocol.entries import Entry
 from protocol.errors import WrongSigner
+from protocol.merkle import Tree
 from protocol.root import COORDINATOR, VERIFIER, Role, Root
 from protocol.seeds import log_origin
 from tests.node.following import copies
@@ -206,6 +208,71 @@ async def test_a_revoked_witness_counts_below_its_end_only(
         source.sign()
         await mine.follower(tmp_path, source).sync_once()
         assert mine.follower(tmp_path, source).cosigned_size == size
+
+
+@pytest.mark.parametrize("asks", [False, True], ids=["before it asks", "while it asks"])
+async def test_a_head_that_waits_ends_with_its_key(
+    asks: bool, tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """What a thief signed before the node learned of the new key is pulled from nobody after it."""
+    reports: list[bytes] = []
+    async with logs(tmp_path, 3) as (source, mine, thief):
+        begin(source)
+        add(thief, [*BEGINNING, *map(tick, range(2, 10)), *map(tick, range(1000, 1030))])
+        stolen = thief.sign(THIEF)
+        await mine.follower(tmp_path, source).sync_once()
+        follower = mine.follower(tmp_path, thief, report=lambda peer, why: reports.append(peer))
+
+        async def answer(peer: bytes, request: bytes) -> bytes:
+            if asks and b"entries" in request:
+                follower.learn_root(SECOND)
+            return await thief.answer(peer, request)
+
+        serve_calls(thief.transport, LOG_PROTOCOL, answer, max_bytes=256)
+        follower.hint(stolen.note)
+        follower._take_heard()
+        assert [each.head for each in follower._targets] == [stolen]
+        if not asks:
+            follower.learn_root(SECOND)
+        await follower._pull_once(1)
+        assert (thief.calls["entries"], mine.replica.size) == (int(asks), 10)
+        assert follower._targets == follower._waiting == follower._heard == reports == []
+        hand_over(source)
+        await mine.follower(tmp_path, source).sync_once()
+        assert mine.replica.size == source.replica.size
+
+
+async def test_a_head_that_was_heard_before_its_key_ended_is_dropped(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with logs(tmp_path, 2) as (source, mine):
+        begin(source)
+        follower = mine.follower(tmp_path, source)
+        await follower.sync_once()
+        follower.hint(copies.signed_head(Tree([*BEGINNING, *map(tick, range(1000, 1030))]), THIEF).note)
+        assert follower._heard
+        follower._heads.roots.learn([SECOND])  # or an entry of the log, between hearing it and keeping it
+        await follower.sync_once()
+        assert follower._targets == follower._waiting == []
+        assert mine.store.heads(11) == []
+
+
+async def test_nobody_is_blamed_for_having_no_proof_for_a_thief(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A thief's head is gossiped to a node that knows no newer root; whom it asks for its entries tells of that."""
+    reports: list[bytes] = []
+    async with logs(tmp_path, 2) as (source, mine):
+        begin(source)
+        follower = mine.follower(tmp_path, source, report=lambda peer, why: reports.append(peer))
+        await follower.sync_once()
+        add(source, [SECOND, *map(tick, range(200, 240))])
+        source.sign(NEW)
+        follower.hint(copies.signed_head(Tree([*BEGINNING, *map(tick, range(1000, 1030))]), THIEF).note)
+        follower._take_heard()
+        await follower._pull_once(5)
+        assert mine.replica.size == source.replica.size
+        assert not reports
 
 
 @pytest.mark.parametrize("is_shown", [True, False], ids=["shown", "given as a file"])
