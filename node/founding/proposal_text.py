@@ -139,6 +139,11 @@ def _losses(before: Root, after: Root) -> list[str]:
             f"when fewer than {number} of these {counted(len(after.keys), 'root key')} are left, the run can never be "
             f"changed again; whoever has {number} of them has the run"
         )
+    if not set(before.keys) <= set(after.keys):
+        lines.append(
+            "root keys that go are to be destroyed with all copies once this is logged: whoever has "
+            f"{before.threshold} of the keys of version {before.version} can still lead new nodes into another history"
+        )
     new = [role.role for role in after.roles if before.find(role.key) is None]
     if COORDINATOR in new:
         lines.append("when the new coordinator's key is lost, nothing is logged until another root version names one")

@@ -144,12 +144,15 @@ def test_it_is_said_in_words() -> None:
     text = "\n".join(describe_proposal(later(replace(SECOND, roles=ended, threshold=1))))
     assert f"new root key {STRANGER.public.hex()}" in text
     assert f"root key {A.public.hex()} can sign nothing any more" in text
+    assert "to be destroyed with all copies once this is logged: whoever has 2 of the keys of version 1" in text
     assert "1 of 3 root keys have to sign (were 2 of 3)" in text
     assert "revoked from entry 400 on; what it logged stays" in text
     assert "expires at entry 900" in text
     assert f"new coordinator {C.public.hex()}" in text
     assert "when fewer than 1 of these 3 root keys are left" in text
     assert "when the new coordinator's key is lost" in text
+    text = "\n".join(describe_proposal(later(replace(SECOND, keys=(*ROOT.keys, STRANGER.public)))))
+    assert "destroyed" not in text  # no key goes
     lonely = replace(SECOND, roles=(replace(ROLES[0], invalid_from=1), replace(ROLES[1], invalid_from=UNSET - 1)))
     text = "\n".join(describe_proposal(later(lonely)))
     assert "NO COORDINATOR IS LEFT" in text
