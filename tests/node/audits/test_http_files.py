@@ -1,9 +1,11 @@
 """Files over HTTP: whole, bounded, from one host, and every way in which a server is bad is one sentence."""
 
+import socket
 import ssl
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -127,6 +129,48 @@ def test_a_body_that_drips_or_ends_early(files: HttpFiles, server: Server, monke
         files.get("a", 2000)
 
 
+def goes_on(first: bytes, more: bytes, pause_s: float = 0.0) -> Any:
+    """An answer that never ends: `more` again and again, each time soon enough not to be silence."""
+
+    def answer(handler: Handler) -> None:
+        handler.close_connection = True
+        handler.wfile.write(first)
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            handler.wfile.write(more)
+            time.sleep(pause_s)
+
+    return answer
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        goes_on(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.01),
+        goes_on(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        goes_on(OK + b"X: ", b"x", 0.05),
+        goes_on(OK + b"Transfer-Encoding: chunked\r\n\r\n3\r\none\r\n0\r\n", b"X: x\r\n", 0.01),
+        goes_on(OK + b"Transfer-Encoding: chunked\r\n\r\n3;", b"x", 0.05),
+        goes_on(OK + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n3;", b"x", 0.05),
+        goes_on(b"HTTP/1.1 404 No\r\nContent-Length: 60000\r\n\r\n", b"x", 0.05),
+        goes_on(b"HTTP/1.1 404 No\r\nConnection: close\r\n\r\n", b"x", 0.05),
+        goes_on(b"HTTP/1.1 302 No\r\nLocation: /b\r\nContent-Length: 60000\r\n\r\n", b"x", 0.05),
+    ],
+    ids=["continue", "fast", "header", "trailers", "chunk", "close", "page", "no-length", "moved"],
+)
+def test_answers_that_never_end(answer: Any, files: HttpFiles, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_files, "TRIES", 1)
+    server.answers["a"] = answer
+    begun = time.monotonic()
+    with pytest.raises(Unreachable, match="sends a too slowly"):
+        files.get("a", 1 << 28)
+    assert time.monotonic() - begun < 3
+    assert files.get("empty", 3) == b"", "another file is as good as before"
+
+
 def test_redirects_on_the_host_are_followed(files: HttpFiles, server: Server) -> None:
     server.answers["a"] = says(301, b"moved", Location="/b?c=d")
     server.files["b?c=d"] = b"two"
@@ -228,3 +272,28 @@ def test_a_certificate_has_to_hold(certificate: Path, monkeypatch: pytest.Monkey
             assert files.get("a", 3) == b"one"
         with HttpFiles(url.replace("127.0.0.1", "localhost")) as files, pytest.raises(Unreachable, match="certificate"):
             files.get("a", 3)
+
+
+def test_a_greeting_that_drips(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A TLS record of 16 KiB, a byte at a time."""
+    monkeypatch.setattr(http_files, "SILENT_S", 0.3)
+    monkeypatch.setattr(http_files, "TRIES", 1)
+
+    def drip() -> None:
+        with suppress(OSError):
+            line, _ = listener.accept()
+            with line:
+                line.sendall(b"\x16\x03\x03\x40\x00")
+                for _ in range(200):
+                    line.sendall(b"\x02")
+                    time.sleep(0.05)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip)
+        thread.start()
+        begun = time.monotonic()
+        url = f"https://127.0.0.1:{listener.getsockname()[1]}/"
+        with HttpFiles(url) as files, pytest.raises(Unreachable, match=r"does not answer|too slowly"):
+            files.get("a", 3)
+        assert time.monotonic() - begun < 3
+        thread.join()
