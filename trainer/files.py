@@ -21,8 +21,9 @@ def store(path: Path, data: bytes, *, is_durable: bool = True, writer: str = "")
     `writer` tells processes apart that may write the same file at one time.
     """
     temporary = path.with_name(f".{path.name}{writer and '.'}{writer}{PART}")
+    temporary.unlink(missing_ok=True)  # what an end left; a link that somebody laid there is not followed
     try:
-        with open(temporary, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(data)
             if is_durable:
                 file.flush()

@@ -12,8 +12,10 @@ def write_file(path: Path, data: bytes, *, is_durable: bool = True, temporary: P
     """Writes a file, its folder made if need be, under the name `temporary` first (default: hidden, beside it)."""
     temporary = temporary or path.with_name(f".{path.name}.new")
     _make_folder(temporary.parent, is_durable)
+    temporary.unlink(missing_ok=True)  # what an end left; a link that somebody laid there is not followed
     try:
-        temporary.write_bytes(data)
+        with open(temporary, "xb") as file:
+            file.write(data)
         move_file(temporary, path, is_durable=is_durable)
     except BaseException:
         temporary.unlink(missing_ok=True)

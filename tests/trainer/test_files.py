@@ -30,3 +30,12 @@ def test_a_file_that_does_not_fit_the_disk_leaves_what_was_there(tmp_path: Path)
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert [each.name for each in tmp_path.iterdir()] == ["state"]
     assert path.read_bytes() == b"old"
+
+
+def test_a_link_at_the_temporary_name_is_not_followed(tmp_path: Path) -> None:
+    victim, path = tmp_path / "victim", tmp_path / "state"
+    victim.write_bytes(b"dear")
+    (tmp_path / ".state.part").symlink_to(victim)
+    store(path, b"new")
+    assert (victim.read_bytes(), path.read_bytes()) == (b"dear", b"new")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["state", "victim"]

@@ -52,3 +52,15 @@ def test_a_complete_file_gets_its_name(tmp_path: Path) -> None:
     move_file(part, tmp_path / "folder" / "whole")
     assert (tmp_path / "folder" / "whole").read_bytes() == b"all of it"
     assert not part.exists()
+
+
+def test_a_link_at_the_temporary_name_is_not_followed(tmp_path: Path) -> None:
+    victim, path = tmp_path / "victim", tmp_path / "copy" / "checkpoint"
+    victim.write_bytes(b"dear")
+    path.parent.mkdir()
+    path.with_name(".checkpoint.new").symlink_to(victim)
+    path.symlink_to(victim)
+    write_file(path, b"new")
+    assert (victim.read_bytes(), path.read_bytes()) == (b"dear", b"new")
+    assert list(path.parent.iterdir()) == [path]
+    assert not path.is_symlink()
