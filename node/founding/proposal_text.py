@@ -36,6 +36,7 @@ def _root_asked(proposal: Proposal, root: Root) -> list[str]:
     assert before is not None
     lines = [f"{name_version(root)}, after version {before.version}:"]
     lines += indented(root_changes(before, root, proposal.log_size))
+    lines.append(f"The log had {counted(proposal.log_size, 'entry', 'entries')} then, as the proposer says.")
     if before.version > 1:
         lines += [_claim(before), f"All that root version {root.version} says:", *indented(describe_root(root))]
     return lines

@@ -148,6 +148,7 @@ def test_it_is_said_in_words() -> None:
     assert "1 of 3 root keys have to sign (were 2 of 3)" in text
     assert "revoked from entry 400 on; what it logged stays" in text
     assert "expires at entry 900" in text
+    assert "The log had 500 entries then, as the proposer says." in text
     assert f"new coordinator {C.public.hex()}" in text
     assert "when fewer than 1 of these 3 root keys are left" in text
     assert "when the new coordinator's key is lost" in text
