@@ -236,7 +236,7 @@ class LogFollower:
         try:
             shown = await self._client.heads(peer)
             if self._replica.size < 2:
-                await self._begin(peer, shown.size)
+                await self._begin(peer, shown.note)
             heads = await self._verified(peer, shown)
         except (CallRefused, ProtocolError, TransportError) as error:
             log.debug("no head from %s: %s", short(peer), error)
@@ -255,12 +255,14 @@ class LogFollower:
             self._drop_ended()
             return [self._heads.verified(note) for note in notes]
 
-    async def _begin(self, peer: bytes, size: int) -> None:
+    async def _begin(self, peer: bytes, note: bytes) -> None:
         async with self._pulling:
             if self._replica.size >= 2:
                 return
             try:
-                await self._puller.begin(peer, size)
+                await self._puller.begin(peer, note)
+            except WrongSigner:
+                raise  # its head may be by a thief: then it only passed that on
             except ProtocolError as error:
                 self._lied(peer, error)
                 raise

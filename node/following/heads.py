@@ -33,6 +33,20 @@ class LogForked(LogUnbelievable):
     """The coordinator signed two heads that contradict each other; the proof is on disk."""
 
 
+def signed_head(note: bytes, run: bytes, keys: Iterable[bytes]) -> Head:
+    """The head of `run` in a note that one of `keys` signed; raises a ProtocolError, WrongSigner where none of them did."""
+    signed, origin = SignedNote.parse(note), log_origin(run)
+    for key in keys:
+        try:
+            head = checkpoint.verify(signed, key, origin)
+        except WrongSigner:
+            continue
+        if head.origin != origin:
+            raise ParseError(f"The checkpoint is of the log {head.origin[:80]!r}, not of this run's.")
+        return Head(head.size, head.root_hash, note)
+    raise WrongSigner("The checkpoint is not signed by the run's coordinator.")
+
+
 class Heads:
     """The heads of `replica`'s log, kept in `store`; fork proofs go to `directory`.
 
@@ -71,21 +85,11 @@ class Heads:
         return True
 
     def _signed_by(self, note: bytes, keys: Callable[[int], list[bytes]]) -> Head:
-        signed = SignedNote.parse(note)
-        claimed = Checkpoint.parse(signed.text)
-        origin = log_origin(self._replica.run)
+        claimed = Checkpoint.parse(SignedNote.parse(note).text)
         tree, size = self._replica.tree, claimed.size
         if size > tree.size or tree.root(size) != claimed.root_hash:  # else the key proves nothing that is not here
             size = max(size, tree.size)
-        for key in keys(size):
-            try:
-                head = checkpoint.verify(signed, key, origin)
-            except WrongSigner:
-                continue
-            if head.origin != origin:
-                raise ParseError(f"The checkpoint is of the log {head.origin[:80]!r}, not of this run's.")
-            return Head(head.size, head.root_hash, note)
-        raise WrongSigner("The checkpoint is not signed by the run's coordinator.")
+        return signed_head(note, self._replica.run, keys(size))
 
     def is_news(self, note: bytes) -> bool:
         """Whether a note, not verified, claims entries or cosignatures that are not here, or another tree than this one."""

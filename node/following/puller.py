@@ -10,17 +10,23 @@ from typing import Final
 import trio
 
 from node.disk.store import Head, Store
+from node.following.chains import RootChains
 from node.following.client import ENTRIES_S, LogClient
 from node.following.fork import ForkProof
-from node.following.heads import Heads, LogUnbelievable
+from node.following.heads import Heads, LogUnbelievable, signed_head
+from node.following.roots import ask_for_roots
 from node.following.service import MAX_ENTRIES, Replica
 from node.peering.call import CallRefused
 from node.peering.transport import TransportError
-from protocol.entries import Entry
+from protocol.checkpoint import Checkpoint, SignedNote
+from protocol.entries import Entry, parse_entry
 from protocol.envelope import Envelope
 from protocol.errors import BadProof, ParseError, ProtocolError, WrongSigner
 from protocol.merkle import Tree, leaf_hash, node_hash, verify_consistency
+from protocol.root import Root
 from protocol.seeds import run_id
+from verification.faults import LogFault
+from verification.roles import require_threshold
 
 _APPLIED_AT_ONCE: Final = 64
 
@@ -44,18 +50,32 @@ class Puller:
         self._heads = heads
         self._on_entry = on_entry
 
-    async def begin(self, peer: bytes, size: int) -> None:
-        """Takes the first two entries, root and manifest, which the run id certifies, from a peer with `size` entries.
+    async def begin(self, peer: bytes, note: bytes) -> None:
+        """Takes the first two entries, root and manifest, from a peer that shows the head in `note`.
 
-        Raises CallRefused, TransportError or ProtocolError.
+        The run id certifies what they say, a proof to the head their signatures, for the tree is over these too. Raises
+        CallRefused, TransportError, ProtocolError; WrongSigner where the peer tells of no root version that names the
+        head's signer.
         """
-        entries, _ = await self._client.entries(peer, 0, 2, size)
-        if len(entries) < 2:
-            raise ParseError("The answer holds fewer than two entries.")
-        payloads = (Envelope.parse(entry).payload for entry in entries)
-        if run_id(*payloads) != self._replica.run:
-            raise BadProof("The log's first entries are not those that make the run id.")
-        self._apply(entries[self._replica.size :])
+        size = Checkpoint.parse(SignedNote.parse(note).text).size
+        entries, proof = await self._client.entries(peer, 0, 2, size)
+        if len(entries) != 2:
+            raise ParseError("The answer does not hold the first two entries.")
+        root = _verified_beginning(entries, self._replica.run)
+        head = await self._first_head(peer, note, root)
+        entries = entries[self._replica.size :]
+        verify_consistency(2, head.size, proof, self._root_with(entries), head.root)
+        self._apply(entries)
+
+    async def _first_head(self, peer: bytes, note: bytes, root: Root) -> Head:
+        """The head in a note, by a coordinator of root version 1 or of one after it that the peer tells of."""
+        run, size = self._replica.run, Checkpoint.parse(SignedNote.parse(note).text).size
+        chains = RootChains(root, run)
+        try:
+            return signed_head(note, run, chains.coordinators(size))
+        except WrongSigner:
+            await ask_for_roots(self._client, peer, chains)
+            return signed_head(note, run, chains.coordinators(size))
 
     async def pull(self, head: Head, peer: bytes, timeout_s: float = ENTRIES_S) -> None:
         """Pulls what is missing below a kept head, as long as its signer is a coordinator; each call may take `timeout_s`.
@@ -157,6 +177,21 @@ class Puller:
         while peaks:
             root = node_hash(peaks.pop()[1], root)
         return root
+
+
+def _verified_beginning(entries: Sequence[bytes], run: bytes) -> Root:
+    """The root in a log's first two entries; BadProof unless they make the run id and enough of its keys signed them."""
+    try:
+        if run_id(*(Envelope.parse(entry).payload for entry in entries)) != run:
+            raise BadProof("The log's first entries are not those that make the run id.")
+        first, second = map(parse_entry, entries)
+        if not isinstance(first.record, Root):
+            raise BadProof("The log's first entry is not a root.")
+        for entry in (first, second):
+            require_threshold(entry, first.record, first.record.keys)
+    except (LogFault, ProtocolError) as error:
+        raise BadProof(f"The log does not begin as its run does: {error}") from error
+    return first.record
 
 
 def replay_log(replica: Replica, store: Store) -> None:

@@ -8,6 +8,7 @@ other files hold a list `cases`, one group of messages a file; what their fields
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -178,11 +179,20 @@ def log_answers() -> Iterator[Case]:
     yield judged("A field too many.", rest, {**honest, "more": 1}, 2)
     yield judged("Another root record.", first, {"entries": [ENTRIES[2], ENTRIES[1]], "proof": []}, 0)
     yield judged("One entry for two.", first, {"entries": ENTRIES[:1], "proof": []}, 0)
-    yield judged("A head by another key.", newest, _heads(_other_signer()), 2)
-    yield judged("A head of another log.", newest, _heads(_other_origin()), 2)
-    yield judged("A head that was changed.", newest, _heads(note.replace(b"\n8\n", b"\n7\n")), 2)
+    begun = _entries_answer(0, 2, SIZE)
+    yield judged("A signature of the root changed.", first, {**begun, "entries": [_other_signature(), ENTRIES[1]]}, 0)
+    yield judged("The beginning without a proof.", first, {**begun, "proof": []}, 0)
+    yield judged("A head by another key.", newest, _heads(_other_signer()), 0)
+    yield judged("A head of another log.", newest, _heads(_other_origin()), 0)
+    yield judged("A head that was changed.", newest, _heads(note.replace(b"\n8\n", b"\n7\n")), 0)
     yield judged("A head without its fields.", newest, {"checkpoint": note}, 0)
     yield judged("No cosigned head.", newest, {**_heads(note), "cosigned": b""}, SIZE)
+
+
+def _other_signature() -> bytes:
+    root = Envelope.parse(ENTRIES[0])
+    (signature,) = root.signatures
+    return replace(root, signatures=(replace(signature, sig=bytes(64)),)).encode()
 
 
 def _other_signer() -> bytes:

@@ -27,12 +27,14 @@ from protocol.types import ZERO
 from tests.node.keys import secret
 from verification.witness import witness_name
 
-OWNER, PEN, OTHER, WITNESS = secret(100), secret(101), secret(102), secret(103)
+OWNER, PEN, OTHER, WITNESS, PARTNER = secret(100), secret(101), secret(102), secret(103), secret(104)
 TOPIC = "heads"
 FORBIDDEN = 666
 ROLES = (Role(COORDINATOR, PEN.public, "pen"), Role(VERIFIER, WITNESS.public, "witness"))
-ROOT = Root(ZERO, 1, 1, (OWNER.public,), ROLES, 1).seal(OWNER)
-MANIFEST = Tick(ZERO, 1, 0).seal(OWNER)  # any second entry makes the run id; the rules are the replica's matter
+ROOT = Root(ZERO, 1, 1, (OWNER.public, PARTNER.public), ROLES, 1).seal(OWNER, PARTNER)  # one would be enough
+MANIFEST = Tick(ZERO, 1, 0).seal(
+    OWNER, PARTNER
+)  # any second entry makes the run id; the rules are the replica's matter
 RUN = run_id(ROOT.payload, MANIFEST.payload)
 
 

@@ -98,8 +98,15 @@ async def test_only_the_coordinators_heads_count(tmp_path: Path, autojump_clock:
         source.extend([*BEGINNING, tick(2)])
         source.sign(OTHER)
         assert not await mine.follower(tmp_path, source).sync_once()
-        assert mine.replica.size == 2
-        assert mine.store.newest_head() is None
+        assert mine.replica.size == mine.store.log_size == 0
+        source.grow()
+        await mine.follower(tmp_path, source).sync_once()
+        newest = mine.store.newest_head()
+        source.extend([tick(4)])
+        source.sign(OTHER)
+        assert not await mine.follower(tmp_path, source).sync_once()
+        assert mine.replica.size == 4
+        assert mine.store.newest_head() == newest
 
 
 async def test_another_run_does_not_begin(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
