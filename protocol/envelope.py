@@ -121,6 +121,11 @@ def seal(payload_type: str, payload: bytes, *secret_keys: ed25519.SecretKey) -> 
     return Envelope(payload_type, payload, tuple(sorted(signatures, key=lambda each: each.key)))
 
 
+def forget_verified() -> None:
+    """Has signatures that were found valid verified anew, as in a process that begins; what measures verifying needs it."""
+    _verified.clear()
+
+
 def _parse_signature(item: codec.Value) -> Signature:
     match item:
         case {"key": bytes(key), "sig": bytes(sig), **rest} if not rest:
@@ -148,6 +153,10 @@ class _Verified:
             self._claims[claim] = None
             if len(self._claims) > self._capacity:
                 self._claims.popitem(last=False)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._claims.clear()
 
 
 _verified: Final = _Verified(16384)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from protocol import ed25519
 from protocol.ed25519 import SecretKey
-from protocol.envelope import MAX_SIGNATURES, Envelope, Signature, pae, payload_type, seal
+from protocol.envelope import MAX_SIGNATURES, Envelope, Signature, forget_verified, pae, payload_type, seal
 from protocol.errors import BadSignature, NotCanonical, ParseError, ProtocolError, TooLarge, WrongSigner
 
 KEYS = [SecretKey(bytes([n]) * 32) for n in range(1, 5)]
@@ -108,3 +108,6 @@ def test_good_signatures_are_remembered_and_false_ones_are_not(monkeypatch: pyte
         with pytest.raises(BadSignature):
             false.verify()
     assert len(calls) == 3
+    forget_verified()
+    good.verify()
+    assert len(calls) == 4
