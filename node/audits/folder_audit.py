@@ -1,9 +1,11 @@
 """Audits of a folder on this disk, and of a run over the network by way of a copy.
 
 Spec: `docs/spec/audit.md`. The judgement is `verification.audit`'s; this part only brings it the bytes. The node in a
-directory may run meanwhile: what is audited is one head that it published, with that head's tiles.
+directory may run meanwhile: what is audited is one head that it published, with that head's tiles. The folder may be
+somebody else's work: nothing but regular files is opened.
 """
 
+import stat
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -25,7 +27,10 @@ SETTLE_S = 0.1
 
 
 class FolderReader:
-    """A public folder on this disk as it is at one moment: all but its blobs, which never change, is read at once."""
+    """A public folder on this disk as it is at one moment: all but its blobs, which never change, is read at once.
+
+    Making, reading and listing raise AuditInputError for a link, a pipe or a device in it.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -55,9 +60,9 @@ class FolderReader:
         return {path: data for path, data in read.items() if data is not None}
 
     def _paths(self) -> Iterable[str]:
-        """Every file but those that are being written."""
+        """Every file but those that are being written; raises AuditInputError for what is none."""
         for file in self._folder.rglob("*"):
-            if file.is_file() and not (file.name.startswith(".") and file.suffix == ".new"):
+            if require_plain(file) and not (file.name.startswith(".") and file.suffix == ".new"):
                 yield file.relative_to(self._folder).as_posix()
 
 
@@ -80,6 +85,8 @@ def audit_home(
             f"{home.directory}: there is no published log here (no {CHECKPOINT}); only a coordinator's directory or a copy "
             "of the run holds one, so audit over the network with --ticket TICKET."
         )
+    for file in (home.database, home.ticket):
+        require_plain(file)
     heads: list[tuple[int, bytes]] = []
     is_working = home.database.exists()
     if is_working:
@@ -94,16 +101,18 @@ def audit_home(
 def _published_size(home: Home) -> int:
     """How many entries the published checkpoint covers; 0 for one that cannot be read, which the audit will say."""
     try:
-        return Checkpoint.parse(SignedNote.parse((home.public / CHECKPOINT).read_bytes()).text).size
-    except (OSError, ProtocolError):
+        return Checkpoint.parse(SignedNote.parse(_bytes_of(home.public / CHECKPOINT) or b"").text).size
+    except ProtocolError:
         return 0
 
 
 def _known_heads(store: Store, published: int) -> list[tuple[int, bytes]]:
     """Size and root hash of the heads that the published log has to hold: all that are not larger, and larger ones that
     enough witnesses cosigned. The coordinator's newest may not have come so far."""
-    threshold = 1
+    threshold, is_root = 1, Root.payload_type().encode()
     for entry in store.iterate_log():
+        if is_root not in entry:
+            continue  # most of a long log, unparsed
         envelope = Envelope.parse(entry)
         if envelope.type == Root.payload_type():
             threshold = Root.open(envelope).witness_threshold
@@ -115,8 +124,19 @@ def _known_heads(store: Store, published: int) -> list[tuple[int, bytes]]:
     ]
 
 
+def require_plain(path: Path) -> bool:
+    """Whether a regular file is at `path`, or a folder or nothing; raises AuditInputError for a link, a pipe or a device."""
+    try:
+        mode = path.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise AuditInputError(f"{path}: this is a link or no regular file, which no run's folder holds; remove it.")
+    return stat.S_ISREG(mode)
+
+
 def _bytes_of(file: Path) -> bytes | None:
     try:
-        return file.read_bytes()
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return file.read_bytes() if require_plain(file) else None
+    except FileNotFoundError:  # it was replaced meanwhile
         return None

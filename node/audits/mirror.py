@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import trio
 
+from node.audits.copies import COPY, MAX_BLOB, require_plain_copy
 from node.audits.errors import AuditInputError
 from node.audits.folder_audit import audit_home
 from node.disk.home import Home, read_ticket
@@ -37,7 +38,6 @@ FIND_WITHIN_S: Final = 30.0
 
 ASK_AGAIN_S: Final = 0.5
 BLOB_WITHIN_S: Final = 600.0
-MAX_BLOB_BYTES: Final = 256 << 20
 AT_ONCE: Final = 8
 LOOK_S: Final = 2.0
 """The least time between two heads that are shown, which also lets their blobs arrive where they are asked for."""
@@ -47,9 +47,6 @@ AGAIN_S: Final = 20.0
 
 MOST_AGAIN_S: Final = 3600.0
 TELL_EVERY_S: Final = 10.0
-COPY: Final = "copy"
-"""The name under which a copy's progress is told."""
-
 log = logging.getLogger("gonode")
 
 
@@ -162,7 +159,7 @@ class Mirror:
 
         async def fetch_some() -> None:
             for digest in waiting:
-                await self._fetch(digest, max(MAX_BLOB_BYTES, states.get(digest, 0)))
+                await self._fetch(digest, max(MAX_BLOB, states.get(digest, 0)))
                 self._left -= 1
                 self._told(len(wanted) - self._left, len(wanted))
 
@@ -200,10 +197,11 @@ class Mirror:
 
 
 def check_home(home: Home) -> None:
-    """Raises AuditInputError for a directory whose node publishes, or signs, itself."""
+    """Raises AuditInputError for a directory whose node publishes, or signs, itself, or that has links in its copy."""
     for role in ("coordinator", "verifier", "root"):
         if home.key(role).exists():
             raise AuditInputError(f"{home.directory}: a {role}'s key lies here; use another directory for a copy.")
+    require_plain_copy(home)
 
 
 async def mirror_once(ticket: str, home: Home, tell: Tell | None = None) -> None:
@@ -226,7 +224,10 @@ def audit_run(
     report: Callable[[Check], None] | None,
     tell: Tell | None = None,
 ) -> AuditReport:
-    """Copies the run of a ticket to `directory`, or to a temporary folder, and audits it there."""
+    """Copies the run of a ticket to `directory`, or to a temporary folder, and audits it there.
+
+    Raises AuditInputError, HomeError, StoreError, TransportError.
+    """
     with ExitStack() as stack:
         if directory is None:
             directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gonode-audit-")))

@@ -10,8 +10,10 @@ from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Lock
 from typing import Final, TypeVar
 
+from node.audits.copies import COPY, MAX_BLOB, require_plain_copy, require_room
 from node.audits.errors import AuditInputError
 from node.audits.folder_audit import FolderReader, audit_home
 from node.audits.http_files import HttpFiles
@@ -43,12 +45,7 @@ AT_ONCE: Final = 6
 MAX_ENTRIES: Final = 1 << 28
 """A longer log is not asked for."""
 
-MAX_BLOB: Final = 256 << 20
-"""The largest blob that is fetched, as among peers, unless the log says that it is larger."""
-
 MAX_DOCUMENT: Final = 1 << 20
-COPY: Final = "copy"
-"""The name under which a copy's progress is told."""
 
 
 def audit_url(
@@ -71,6 +68,7 @@ def audit_url(
         home = Home(directory)
         if home.key("host").parent.exists():
             raise AuditInputError(f"{directory}: a node lives here; use another --dir.")
+        require_plain_copy(home)
         if ticket is not None:
             home.store_ticket(read_ticket(ticket))
         with ThreadPoolExecutor(AT_ONCE) as threads:
@@ -91,6 +89,7 @@ class _Copy:
         self._home = home
         self._public = home.public
         self._tell = tell
+        self._writing = Lock()
 
     def take(self) -> SeenHead | None:
         """Copies; the head that is shown there, None where it is none."""
@@ -180,7 +179,9 @@ class _Copy:
             self._put(path, data)
 
     def _put(self, path: str, data: bytes) -> None:
-        write_file(self._public / path, data, is_durable=False)
+        with self._writing:  # so that the room is there once it was found
+            require_room(self._home.directory, len(data))
+            write_file(self._public / path, data, is_durable=False)
 
     def _each(self, kind: str, items: Collection[T], fetch: Callable[[T], None]) -> None:
         """Copies a few at once; the first error, or a Ctrl-C, ends it."""

@@ -1,5 +1,6 @@
 """Audits of a node's directory while it works: what is being written, heads still to come, and heads that contradict."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from node.audits.folder_audit import AuditInputError, FolderReader, audit_home
 from node.disk.home import Home
 from node.disk.store import Head, Store
 from protocol.checkpoint import Checkpoint, cosign
+from protocol.layout import BLOBS, CHECKPOINT
 from protocol.seeds import log_origin
 from tests.node.homes import grown_world, make_home
 from tests.verification.world import World
@@ -104,3 +106,35 @@ def test_readers_show_a_folder_as_it_is(home: Home) -> None:
     assert reader.read("nothing") is None
     assert reader.read("tile") is None
     assert reader.read("checkpoint/x") is None
+
+
+@pytest.mark.parametrize("is_blob", [False, True])
+@pytest.mark.parametrize("what", ["pipe", "device", "file", "folder"])
+def test_nothing_but_regular_files_is_opened(what: str, is_blob: bool, home: Home, tmp_path: Path) -> None:
+    path = next(path for path in grown_world().public() if path.startswith("blob" if is_blob else "tile/"))
+    file = home.public / path
+    file.unlink()
+    if what == "pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to({"device": Path("/dev/zero"), "file": home.public / CHECKPOINT, "folder": tmp_path}[what])
+    with pytest.raises(AuditInputError, match="is a link or no regular file") as refused:
+        audit_home(home, AuditOptions(sample=1))
+    assert str(refused.value).startswith(f"{file}: ")
+
+
+def test_a_blob_that_becomes_a_pipe_is_not_opened(home: Home) -> None:
+    reader = FolderReader(home.public)
+    path = next(path for path in reader.list("") if path.startswith(f"{BLOBS}/"))
+    (home.public / path).unlink()
+    os.mkfifo(home.public / path)
+    with pytest.raises(AuditInputError, match="is a link or no regular file"):
+        reader.read(path)
+
+
+@pytest.mark.parametrize("name", ["ticket", "node.db"])
+def test_a_pipe_beside_the_folder_is_not_opened(name: str, home: Home) -> None:
+    (home.directory / name).unlink(missing_ok=True)
+    os.mkfifo(home.directory / name)
+    with pytest.raises(AuditInputError, match=f"{name}: this is a link or no regular file"):
+        audited(home)

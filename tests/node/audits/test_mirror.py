@@ -207,3 +207,13 @@ def test_where_others_live_nothing_is_copied(role: str, tmp_path: Path) -> None:
     home.key(role).write_text("key")
     with pytest.raises(AuditInputError, match=f"a {role}'s key lies here"):
         check_home(home)
+
+
+@pytest.mark.parametrize("place", ["public", "public/tile", "public/tile/0/000", "public.partial", "public.partial/x"])
+def test_through_links_nothing_is_copied(place: str, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "copy" / place
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(AuditInputError, match=f"{place}: this is a link or no regular file"):
+        check_home(Home(tmp_path / "copy"))

@@ -1,11 +1,12 @@
 """Audits of what a web server shows: an honest run passes, what is wrong there is named, and a kept copy is gone on with."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from node.audits import http_files, url_copy
+from node.audits import copies, http_files, url_copy
 from node.audits.errors import AuditInputError
 from node.audits.url_copy import audit_url
 from node.disk.home import Home, HomeError
@@ -202,3 +203,30 @@ def test_where_a_node_lives_nothing_is_copied(server: Server, tmp_path: Path) ->
     create_key(Home(tmp_path).key("host"), secret(0))
     with pytest.raises(AuditInputError, match="a node lives here"):
         audited(server, tmp_path)
+
+
+@pytest.mark.parametrize("place", ["public", "public/tile", "public/.checkpoint.new", "public.partial"])
+def test_through_links_nothing_is_copied(place: str, server: Server, tmp_path: Path) -> None:
+    directory, elsewhere = tmp_path / "copy", tmp_path / "elsewhere"
+    assert audited(server, directory).ok
+    link = directory / place
+    if link.exists():
+        link.rename(elsewhere)
+    else:
+        elsewhere.mkdir()
+    before = sorted(elsewhere.rglob("*"))
+    link.symlink_to(elsewhere)
+    asked = len(server.asked)
+    with pytest.raises(AuditInputError, match=rf"{place}: this is a link or no regular file"):
+        audited(server, directory)
+    assert (sorted(elsewhere.rglob("*")), len(server.asked)) == (before, asked)
+
+
+def test_a_copy_does_not_fill_the_disk(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = shutil.disk_usage(tmp_path).free
+    monkeypatch.setattr(copies, "LEAST_FREE", 2 * free)
+    with pytest.raises(
+        AuditInputError, match=r"the copy was stopped, since its disk would have less than \d+ MiB left"
+    ):
+        audited(server, tmp_path)
+    assert not list((tmp_path / "public").rglob("*"))
