@@ -25,7 +25,7 @@ def published(world: World, entries: list[bytes]) -> dict[str, bytes | None]:
 
 
 def doubtful(world: World, cause: Record, at: int, window: WindowCommitment) -> dict[str, bytes | None]:
-    """The log up to the newest release, with `cause` in a share set's place and another last window, which the release fits."""
+    """The log up to the newest release, with `cause` for a share set, and another last window, which the release fits."""
     entries = world.entries[: world.state.release.index + 1]
     assert b"gonode.share-set." in entries[at], "the page asks only who signed it"
     release, rows = Release.open(Envelope.parse(entries[-1])), window.total_rows

@@ -9,6 +9,7 @@ import pytest
 from protocol.checkpoint import NoteSignature, SignedNote
 from protocol.entries import Entry
 from protocol.envelope import Envelope
+from protocol.epoch import Share, ShareSet
 from protocol.layout import BLOBS, CHECKPOINT, MANIFEST, ROOT, release_path
 from protocol.orders import VoidEpoch
 from protocol.proof import Pardon
@@ -201,6 +202,27 @@ def test_a_statement_follows_a_release_that_has_none(world: World) -> None:
         entries[at] = record.seal(world.coordinator).encode()
         (found,) = audits(world.public(), [published(world, entries)])
         assert failures(found)["signatures"] == f"Entry {at} (release-statement): {words}"
+
+
+def test_shares_are_by_verifiers_and_for_their_tree(world: World) -> None:
+    at = world.state.windows[-1].index - 4
+    record = ShareSet.open(Envelope.parse(world.entries[at]))
+    (share,) = record.shares
+    thief = replace(Share.open(Envelope.parse(share)), verifier=world.key("thief").public)
+    for shares, words in (
+        ((share, share), "not in the order of their verifiers' keys"),
+        ((thief.seal(world.key("thief")).encode(),), "not signed by a verifier"),
+        ((share.replace(record.run, b"\1" * 32),), "signature"),
+        ((world.share(world.verifiers[0], record.size - 1).encode(),), "for another tree"),
+        ((record.seal(world.verifiers[0]).encode(),), "holds a share-set"),
+        ((share[:-1],), "cut short"),
+    ):
+        entries = [*world.entries]
+        entries[at] = replace(record, shares=shares).seal(world.coordinator).encode()
+        (found,) = audits(world.public(), [published(world, entries)])
+        told = failures(found)["signatures"]
+        assert f"Entry {at} (share-set): " in told
+        assert words in told
 
 
 def test_another_run_and_a_fork_are_told(world: World, files: dict[str, bytes]) -> None:

@@ -3,16 +3,19 @@
 import json
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
+from protocol.codec import decode, encode
 from protocol.entries import ENTRY_TYPES
 from protocol.merkle import Tree
+from protocol.record import Record
 from protocol.release import FirstRelease
 from protocol.tiles import ENTRIES, tiles_between
+from protocol.types import Choice, Length, Range, Text
 from tests.browser.programs import answer
-from tests.interop.test_vectors import read, written_out
+from tests.interop.test_vectors import read, unhex, written_out
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 PASSING = {"low_order_component_A", "low_order_component_R"}
@@ -83,22 +86,75 @@ def test_foreign_signatures_have_one_answer(verifier: str) -> None:
         assert each == ({"output": {}} if is_valid else {"label": "bad signature"}), vector
 
 
-def test_records_have_the_fields_and_kinds_of_the_nodes() -> None:
-    kinds = {bytes: "bytes", int: "number", str: "text", bool: "flag"}
+def kind_of(hint: Any) -> dict[str, Any]:
+    """What the page has to ask of a field with this annotation."""
+    if isinstance(hint, type) and issubclass(hint, Record):
+        return {"kind": "map", "fields": fields_of(hint)}
+    if get_origin(hint) is tuple:
+        return {"kind": "list", "of": kind_of(get_args(hint)[0])}
+    if hint is bool:
+        return {"kind": "flag"}
+    match get_args(hint)[1]:
+        case Range(low, high):
+            return {"kind": "whole", "low": str(low), "high": str(high)}
+        case Length(most=int() as most):
+            return {"kind": "at most", "bytes": most}
+        case Length(lengths):
+            return {"kind": "bytes", "lengths": list(lengths)}
+        case Choice(words):
+            return {"kind": "one of", "words": list(words)}
+        case Text(pattern, most):
+            return {"kind": "text", "pattern": f"^{pattern}$", "most": most}
+    raise AssertionError(hint)
+
+
+def fields_of(record: type[Record]) -> dict[str, Any]:
+    """What the page has to ask of a record, nested records too."""
+    hints = get_type_hints(record, include_extras=True)
+    return {field.name: kind_of(hints[field.name]) for field in fields(record)}  # type: ignore[arg-type]
+
+
+def test_records_have_the_fields_and_bounds_of_the_nodes() -> None:
     (found,) = answer("vectors.js", [{"format": "records", "input": {}}])
-    wanted: dict[str, dict[str, set[str]]] = {}
-    for record in ENTRY_TYPES.values():
-        form: dict[str, set[str]] = {}
-        for name, hint in get_type_hints(record).items():
-            if name in {field.name for field in fields(record)}:
-                kind = kinds.get(hint) or ("list" if getattr(hint, "__origin__", None) is tuple else "map")
-                form.setdefault(kind, set()).add(name)
-        wanted[record.NAME] = form
-    forms = {
-        name: {kind: set(names.split()) for kind, names in form.items() if kind != "signer"}
-        for name, form in found["output"].items()
+    told = json.loads(json.dumps(found["output"]).replace("\\\\/", "/"))  # JavaScript escapes a slash in a pattern
+    assert {name: form["fields"] for name, form in told.items()} == {
+        record.NAME: fields_of(record) for record in ENTRY_TYPES.values()
     }
-    assert forms == wanted
+
+
+def test_what_no_node_takes_for_a_record_is_refused() -> None:
+    """All vectors of the records that a log holds: nested fields that are missing, unknown, or beyond their bounds."""
+    cases = []
+    for record in ENTRY_TYPES.values():
+        for path in sorted((VECTORS / record.NAME).glob("*.json")):
+            given = [each for each in read(f"{record.NAME}/{path.name}")["cases"] if "payload" in each["input"]]
+            cases += [(record.NAME, each) for each in given if "part" not in each["input"]]
+    given = [{"format": "record", "input": {"name": name, **written_out(each["input"])}} for name, each in cases]
+    found = answer("vectors.js", given)
+    assert len(found) > 500
+    for (name, case), each in zip(cases, found, strict=True):
+        is_same = "output" in each if case["expect"] == "ok" else each == {"label": case["expect"]}
+        assert is_same, (name, case["description"], each)
+
+
+def test_nested_fields_are_judged_too() -> None:
+    """A root's role or a manifest's rules with a field too many, one too few, or another word than there is."""
+    given, honest = [], []
+    for name, place in (("root", ("roles", 0)), ("manifest", ("rules",)), ("admission", ("decisions", 0))):
+        payload = unhex(read(f"{name}/valid.json")["cases"][0]["input"]["payload"])
+        honest.append({"format": "record", "input": {"name": name, "payload": payload.hex()}})
+        word = {"root": "role", "manifest": "ko", "admission": "outcome"}[name]
+        for change in ({"extra": 1}, {word: "king"}, {word: None}):
+            value: Any = decode(payload)
+            inner = value
+            for step in place:
+                inner = inner[step]
+            inner.update(change)
+            if change == {word: None}:
+                del inner[word]
+            given.append({"format": "record", "input": {"name": name, "payload": encode(value).hex()}})
+    assert answer("vectors.js", honest) == [{"output": {}}] * 3
+    assert answer("vectors.js", given) == [{"label": "parse error"}] * 9
 
 
 def test_first_networks_are_those_of_the_engine() -> None:

@@ -9,8 +9,10 @@ import { parseHead, parseNote, verifyCosignature, verifyLog } from '../../node/w
 import { byScript, verify } from '../../node/web/static/ed25519.js'
 import { Envelope } from '../../node/web/static/envelope.js'
 import { firstNetwork, firstRelease } from '../../node/web/static/first.js'
+import { RECORDS } from '../../node/web/static/forms.js'
 import { leafHash, Tree, verifyInclusion } from '../../node/web/static/merkle.js'
-import { RECORDS } from '../../node/web/static/records.js'
+import { parseRecord } from '../../node/web/static/records.js'
+import { parseRoot } from '../../node/web/static/roots.js'
 import { ENTRIES, parseEntries, tilesOf } from '../../node/web/static/tiles.js'
 import { parseTicket } from '../../node/web/static/ticket.js'
 import { require, Wrong } from '../../node/web/static/wrong.js'
@@ -68,7 +70,14 @@ const RUNNERS = {
     leaves.forEach((leaf, at) => verifyInclusion(leaf, at, size, tree.inclusionProof(at), tree.root()))
     return { roots: Array.from({ length: size + 1 }, (_, at) => hex(tree.root(at))) }
   },
-  records: () => RECORDS
+  record: ({ name, payload }) => {
+    const record = parseRecord(name, unhex(payload))
+    if (name === 'root') {
+      parseRoot({ index: 0, record })
+    }
+    return {}
+  },
+  records: () => JSON.parse(JSON.stringify(RECORDS, (_, value) => typeof value === 'bigint' ? `${value}` : value.source ?? value))
 }
 
 const outputs = []

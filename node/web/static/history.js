@@ -1,10 +1,12 @@
 // What the log says, entry by entry: signatures and roles checked, releases, windows and contributors found.
 
 import { hex } from './bytes.js'
+import { RECORDS } from './forms.js'
 import { Pace } from './pace.js'
 import { Released } from './released.js'
-import { count, hexOf, mapOf, parseEntry, RECORDS, text } from './records.js'
+import { count, hexOf, mapOf, parseEntry, text } from './records.js'
 import { Roots } from './roots.js'
+import { requireShares, sharesOf } from './shares.js'
 import { windowOf } from './window.js'
 import { require, Wrong } from './wrong.js'
 
@@ -51,12 +53,15 @@ export class History {
     for (let start = 0; start < all.length; start += AT_ONCE) {
       const some = all.slice(start, start + AT_ONCE)
       const entries = some.map((bytes, at) => said(start + at, '', () => parseEntry(bytes, start + at)))
-      const verified = entries.map((entry) => entry.envelope.verify().catch((error) => error))
+      const shares = entries.map((entry) => said(entry.index, entry.name, () => sharesOf(entry)))
+      const verified = entries.map((entry, at) => Promise.all([entry.envelope, ...shares[at] ?? []].map((each) => each.verify()))
+        .then(() => undefined, (error) => error))
       for (const [at, entry] of entries.entries()) {
         const fault = await verified[at]
         said(entry.index, entry.name, () => {
           if (fault !== undefined) throw fault
           this.#take(entry)
+          requireShares(entry, shares[at] ?? [], this.roots)
         })
       }
       progress(start + some.length, all.length)
@@ -75,7 +80,7 @@ export class History {
     if (name === 'root') {
       this.roots.add(entry)
     } else {
-      this.roots.requireSigner(entry, /** @type {import('./records.js').Form} */ (RECORDS[name]).signer)
+      this.roots.requireSigner(entry, /** @type {import('./forms.js').Form} */ (RECORDS[name]).signer)
     }
     switch (name) {
       case 'manifest': this.#addManifest(entry); break

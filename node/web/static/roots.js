@@ -104,7 +104,7 @@ export class Roots {
   /**
    * Throws Wrong unless whom the entry's type asks for signed it, in a role that is valid there.
    * @param {Entry} entry
-   * @param {import('./records.js').Signer} signer
+   * @param {import('./forms.js').Signer} signer
    */
   requireSigner (entry, signer) {
     const { index, name, record, envelope } = entry
