@@ -1,6 +1,7 @@
 """The page's audit under Node.js: an honest run passes, each changed byte is found and named, heads are compared."""
 
 from dataclasses import replace
+from hashlib import sha256
 from random import Random
 from typing import Any
 
@@ -10,12 +11,15 @@ from protocol.checkpoint import NoteSignature, SignedNote
 from protocol.entries import Entry
 from protocol.envelope import Envelope
 from protocol.epoch import Share, ShareSet
-from protocol.layout import BLOBS, CHECKPOINT, MANIFEST, ROOT, release_path
+from protocol.layout import BLOBS, CHECKPOINT, MANIFEST, ROOT, release_path, statement_path
 from protocol.orders import VoidEpoch
 from protocol.proof import Pardon
 from protocol.record import Record
 from protocol.release import Release
 from protocol.seeds import run_id
+from protocol.statement.documents import PATHS, PROVENANCE, SIGNERS, SUMS, SUMS_SIGNATURE, Documents
+from protocol.statement.record import ReleaseStatement
+from protocol.statement.sshsig import ssh_message, ssh_signature
 from protocol.tiles import tiles_for
 from protocol.window import WindowCommitment
 from tests.browser.programs import answer
@@ -25,6 +29,7 @@ from tests.verification.world import World
 from verification.state import LogState
 
 OF_THE_LOG = ("run", "log", "signatures", "head")
+SIGNED = (SUMS, SUMS_SIGNATURE, SIGNERS)
 OF_A_RELEASE = ("release", "gate", "window", "chain", "statement")
 
 
@@ -202,6 +207,45 @@ def test_a_statement_follows_a_release_that_has_none(world: World) -> None:
         entries[at] = record.seal(world.coordinator).encode()
         (found,) = audits(world.public(), [published(world, entries)])
         assert failures(found)["signatures"] == f"Entry {at} (release-statement): {words}"
+
+
+def test_documents_say_what_the_log_says(world: World, files: dict[str, bytes]) -> None:
+    """A coordinator can sign whatever it likes; what the page makes anew from the log is not what it signed."""
+    honest = world.state.statements.all[-1]
+    about, weights = honest.documents.about, honest.record.weights_sha256
+    folder = statement_path(about.release.number, about.release.name, "")
+
+    def restated(made: dict[str, bytes], record: ReleaseStatement) -> dict[str, bytes | None]:
+        digests = {
+            **files_digests,
+            **{name: sha256(data).digest() for name, data in made.items() if name not in SIGNED},
+        }
+        sums = "".join(f"{digests[name].hex()}  {name}\n" for name in sorted(digests)).encode()
+        record = replace(record, sums_signature=world.coordinator.sign(ssh_message(sums)))
+        entries = [*world.entries]
+        entries[honest.index] = record.seal(world.coordinator).encode()
+        signed = {SUMS: sums, SUMS_SIGNATURE: ssh_signature(world.coordinator.public, record.sums_signature)}
+        return {**published(world, entries), **{folder + name: data for name, data in {**made, **signed}.items()}}
+
+    files_digests = {about.network_name: about.release.network, about.weights_name: weights}
+    plain = honest.documents.files(honest.record)
+    other = Documents(replace(about, train=replace(about.train, torch="9.9")), weights, world.coordinator.public)
+    lie = other.sign(world.coordinator)
+    found = audits(
+        files,
+        [
+            restated(plain, honest.record),
+            restated({**plain, PATHS: plain[PATHS].replace(b"blob/", b"blub/")}, honest.record),
+            restated({**plain, "README": b"?"}, honest.record),
+            restated(other.files(lie), lie),
+            restated(plain, replace(honest.record, provenance_signature=lie.provenance_signature)),
+        ],
+    )
+    told = [failures(each).get("statement", "") for each in found]
+    assert told[0] == ""
+    assert told[1] == f"File {folder}{PATHS} is signed, but it is not what the log gives."
+    assert f"File {folder}{SUMS} is not the list of" in told[2]
+    assert told[3] == told[4] == f"File {folder}{PROVENANCE} is signed, but it is not what the log gives."
 
 
 def test_shares_are_by_verifiers_and_for_their_tree(world: World) -> None:

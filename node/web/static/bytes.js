@@ -67,6 +67,14 @@ export function base64 (text) {
 }
 
 /**
+ * @param {Uint8Array} bytes
+ * @returns {string} standard base64
+ */
+export function encodeBase64 (bytes) {
+  return btoa(Array.from(bytes, (each) => String.fromCharCode(each)).join(''))
+}
+
+/**
  * @param {Uint8Array} one
  * @param {Uint8Array} other
  * @returns {boolean}

@@ -1,17 +1,17 @@
 // The coordinator's statement about a release's files (docs/spec/statement.md): its documents, hashed and their signatures.
 
 import { counted, NotRun } from './answers.js'
-import { base64, concat, hex, isSame, sha256, textOf, utf8 } from './bytes.js'
+import { concat, encodeBase64, hex, isSame, sha256, textOf, utf8 } from './bytes.js'
 import { verify } from './ed25519.js'
 import { Envelope } from './envelope.js'
 import { readFile, within } from './log.js'
+import { IN_TOTO, provenanceOf } from './provenance.js'
 import { bytesOf, hexOf, text } from './records.js'
 import { placeOf } from './release.js'
 import { sha512 } from './vendor/noble-hashes/sha2.js'
 import { require, Wrong } from './wrong.js'
 
 const MOST_BYTES = 2 ** 20
-const IN_TOTO = 'application/vnd.in-toto+json'
 const PROVENANCE = 'provenance.dsse.json'
 const MAGIC = utf8('SSHSIG')
 const KEY_TYPE = utf8('ssh-ed25519')
@@ -42,22 +42,23 @@ export async function auditStatement (folder, history, release) {
     const bytes = await readFile(folder, `${path}/${each}`, MOST_BYTES)
     require(isSame(bytes, utf8(expected)), 'bad digest', `File ${path}/${each} is not what the statement gives.`)
   }
-  const described = new Map([
-    [`${name}.network.bin`, hexOf(release.record, 'network')],
-    [`${name}.weights.bin`, hexOf(statement.record, 'weights_sha256')]
-  ])
-  for (const [each, digest] of described) {
-    require(sums.get(each) === digest, 'bad digest', `File ${path}/SHA256SUMS: it names another file as ${each}.`)
-  }
-  const documents = [...sums.keys()].filter((each) => !described.has(each))
-  require(documents.includes(PROVENANCE), 'parse error', `File ${path}/SHA256SUMS: it does not list ${PROVENANCE}.`)
+  const files = [`${name}.network.bin`, `${name}.weights.bin`]
+  const documents = ['PATHS', PROVENANCE, 'model.pub', 'model.sig']
+  const digests = new Map([...sums, [files[0], hexOf(release.record, 'network')], [files[1], hexOf(statement.record, 'weights_sha256')]])
+  const lines = [...files, ...documents].sort().map((each) => `${digests.get(each)}  ${each}\n`)
+  require(textOf(file) === lines.join(''), 'bad digest',
+    `File ${path}/SHA256SUMS is not the list of ${documents.join(', ')}, and of network and weights as the log gives them.`)
+  const provenance = provenanceOf(history, release, statement, key)
+  const made = new Map([['PATHS', utf8(pathsOf(release.record, files))], [PROVENANCE, provenance.file]])
   for (const each of documents) {
     const bytes = await readFile(folder, `${path}/${each}`, MOST_BYTES)
     require(hex(sha256(bytes)) === sums.get(each), 'bad digest', `File ${path}/${each} is not the one that SHA256SUMS names.`)
-    if (each === PROVENANCE) {
-      await named(`${path}/${each}`, () => verifyProvenance(bytes, key, bytesOf(statement.record, 'provenance_signature')))
-    }
+    const expected = made.get(each) ?? bytes
+    require(isSame(bytes, expected), 'bad digest', `File ${path}/${each} is signed, but it is not what the log gives.`,
+      [{ name: `file ${each}`, expected: textOf(expected), got: textOf(bytes) }])
   }
+  const message = new Envelope(IN_TOTO, provenance.payload, []).signedBytes
+  await named(`${path}/${PROVENANCE}`, () => verify(key, message, bytesOf(statement.record, 'provenance_signature')))
   const facts = [
     { name: 'statement', value: `entry ${statement.index}, ${hex(statement.envelope.digest)}` },
     { name: 'key', value: hex(key) },
@@ -65,7 +66,7 @@ export async function auditStatement (folder, history, release) {
     { name: 'documents', value: path }
   ]
   const sentence = `Signed by the coordinator (entry ${statement.index.toLocaleString('en')}): SHA256SUMS and ` +
-    `${counted(documents.length + kept.size, 'document')} in ${path} are as signed, for the network and weights of this release.`
+    `${counted(documents.length + kept.size, 'document')} in ${path} are as signed; PATHS and the provenance say what the log says.`
   return { sentence, facts, value: true }
 }
 
@@ -86,23 +87,13 @@ function parseSums (whole) {
 }
 
 /**
- * Throws Wrong unless a DSSE envelope has the one signature that the statement gives, and it holds.
- * @param {Uint8Array} bytes
- * @param {Uint8Array} key
- * @param {Uint8Array} signature
+ * @param {import('./canonical.js').Fields} release
+ * @param {string[]} files what the documents call network and weights
+ * @returns {string} the document that says where they lie as blobs
  */
-async function verifyProvenance (bytes, key, signature) {
-  let document
-  try {
-    document = JSON.parse(textOf(bytes))
-  } catch {
-    throw new Wrong('parse error', 'It is not JSON.')
-  }
-  const { payload, payloadType, signatures } = document ?? {}
-  require(payloadType === IN_TOTO && typeof payload === 'string' && Array.isArray(signatures) && signatures.length === 1 &&
-    typeof signatures[0]?.sig === 'string', 'parse error', 'It is not an envelope with one signature.')
-  require(isSame(base64(signatures[0].sig), signature), 'bad signature', 'Its signature is not the one of the log.')
-  await verify(key, new Envelope(IN_TOTO, base64(payload), []).signedBytes, signature)
+function pathsOf (release, files) {
+  const digests = [hexOf(release, 'network_blob'), hexOf(release, 'weights_blob')]
+  return digests.map((digest, at) => `blob/${digest.slice(0, 2)}/${digest} ${files[at]}\n`).join('')
 }
 
 /**
@@ -130,11 +121,6 @@ function sshSignature (key, signature) {
  */
 function sshTexts (...parts) {
   return concat(...parts.flatMap((part) => [Uint8Array.of(0, 0, 0, part.length), part]))
-}
-
-/** @param {Uint8Array} bytes */
-function encodeBase64 (bytes) {
-  return btoa(String.fromCharCode(...bytes))
 }
 
 /**

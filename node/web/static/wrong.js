@@ -33,9 +33,10 @@ export class Unreachable extends Error {}
  * @param {boolean} holds
  * @param {string} label
  * @param {string} sentence
+ * @param {Fact[]} [facts]
  */
-export function require (holds, label, sentence) {
+export function require (holds, label, sentence, facts) {
   if (!holds) {
-    throw new Wrong(label, sentence)
+    throw new Wrong(label, sentence, facts)
   }
 }

@@ -9,6 +9,8 @@ HOME = Path(__file__).parents[3] / "node" / "web"
 STATIC = HOME / "static"
 VENDOR = STATIC / "vendor"
 OWN = sorted(STATIC.glob("*.js"))
+NAMES = {"https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1"}
+"""What formats call themselves in documents; nobody fetches them."""
 
 
 def test_vendored_files_are_pinned() -> None:
@@ -39,7 +41,7 @@ def test_own_code_names_no_host_and_makes_no_html() -> None:
     assert len(own) > 20
     for file in own:
         text = file.read_text(encoding="utf-8")
-        assert "://" not in text, file
+        assert not set(re.findall(r"\w*://[^' ]*", text)) - NAMES, file
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", text), (
             file
         )
