@@ -174,6 +174,8 @@ class Store:
             while page := self._db.execute(query, (start,)).fetchall():
                 start += len(page)
                 for (entry,) in page:
+                    if not isinstance(entry, bytes):
+                        raise StoreError("The log in the store is damaged: an entry is no bytes.")
                     yield entry
         except sqlite3.DatabaseError as error:
             raise StoreError(f"The log in the store is damaged: {error}.") from error

@@ -37,10 +37,10 @@ export class Log {
     return this.entries.length
   }
 
-  /** Takes root and manifest from a peer; they make the run id that the ticket names. */
+  /** Takes root and manifest from a peer; they make the run id that the ticket names, and lead to the peer's head. */
   async begin (ask) {
-    const { size } = await this.#askHead(ask)
-    const { entries } = await this.#askEntries(ask, 0, 2, size)
+    const { checkpoint, size } = await this.#askHead(ask)
+    const { entries, proof } = await this.#askEntries(ask, 0, 2, size)
     require(entries.length === 2, 'two entries')
     const [first, second] = entries.map((entry) => parse(entry, ENVELOPE).payload)
     require(isSame(sha256('gonode/run/v1\0', lp(first), lp(second)), this.#ticket.run), 'the run id')
@@ -49,6 +49,8 @@ export class Log {
     const keysOf = (role) => this.#root.roles.filter((each) => each.role === role).map((each) => each.key)
     this.#signer = { name: `gonode/${hex(this.#ticket.run)}`, key: keysOf('coordinator')[0] }
     this.#witnesses = keysOf('verifier').map((key) => ({ name: `gonode-witness/${hex(key)}`, key }))
+    const head = this.headIn(checkpoint)
+    require(isPrefix(2, root(entries.map(leafHash)), head.size, head.rootHash, proof), 'the proof')
     this.#take(entries)
   }
 
