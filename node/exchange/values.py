@@ -57,11 +57,12 @@ def parse_komi(text: str, fox: bool) -> int | None:
 
 def parse_handicap(text: str) -> int | None:
     """Stones of handicap; None for an empty value."""
-    if not text.strip():
+    number = text.strip()  # more than what `int` takes as space
+    if not number:
         return None
-    if not re.fullmatch("[0-9]{1,3}", text.strip()):
+    if not re.fullmatch("[0-9]{1,3}", number):
         raise SgfError(f"The handicap {_shown(text)} is not a number of stones.")
-    return int(text)
+    return int(number)
 
 
 def parse_result(text: str) -> str:

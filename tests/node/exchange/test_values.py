@@ -3,7 +3,16 @@
 import pytest
 
 from node.exchange.errors import SgfError
-from node.exchange.values import parse_area, parse_komi, parse_move, parse_point, parse_result, vertex, write_point
+from node.exchange.values import (
+    parse_area,
+    parse_handicap,
+    parse_komi,
+    parse_move,
+    parse_point,
+    parse_result,
+    vertex,
+    write_point,
+)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +94,8 @@ def test_areas() -> None:
 
 def test_vertices() -> None:
     assert [vertex(point, 5, 9) for point in (0, 8, 36, 44, 45)] == ["A5", "J5", "A1", "J1", "pass"]
+
+
+@pytest.mark.parametrize("text", ["3", " 3", "\x1d3", "3\x1f", "\u20033"])
+def test_any_space_around_a_handicap(text: str) -> None:
+    assert parse_handicap(text) == 3
