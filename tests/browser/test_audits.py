@@ -34,17 +34,6 @@ OF_A_RELEASE = ("release", "gate", "window", "chain", "statement")
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
-    """A run with two contributors and two releases; look only."""
-    world = World()
-    for name in ("ada", "bob"):
-        world.register(name)
-    world.cycle()
-    world.cycle()
-    return world
-
-
-@pytest.fixture(scope="module")
 def files(world: World) -> dict[str, bytes]:
     """What the page reads of its public folder."""
     return {path: data for path, data in world.public().items() if not path.startswith(BLOBS)}

@@ -24,17 +24,6 @@ PHONE = {"width": 360, "height": 780}
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
-    """A run with two contributors and two releases; look only."""
-    world = World()
-    for name in ("ada", "bob"):
-        world.register(name)
-    world.cycle()
-    world.cycle()
-    return world
-
-
-@pytest.fixture(scope="module")
 def public(world: World) -> dict[str, bytes]:
     """Its public folder."""
     return world.public()
