@@ -35,7 +35,7 @@ test: pytest ctest tsan portable arm
 
 # Three at a time for two cores: many tests wait more than they compute.
 pytest: $(VENV)/.dev $(VENV)/.built
-	$(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=40
 
 ctest: build/asan/.built
 	$(VENV)/bin/ctest --test-dir build/asan --output-on-failure -j 2
