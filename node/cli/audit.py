@@ -47,7 +47,7 @@ def audit(
     """Audit a release back to release 0: log, signatures, gate, window, games."""
     from native.canary import verify_kernel
     from node.audits.replay_memory import ReplayMemory, memory_file
-    from node.cli.roles import parse_kernel
+    from node.cli.options import parse_kernel
     from verification.audit.audit import AuditOptions
 
     if directory is None and ticket is None and url is None:

@@ -46,7 +46,7 @@ def bench(
     net: str, size: int, visits: int, threads: int | None, kernel: str | None, seconds: float, as_json: bool
 ) -> int:
     """Measure this machine, and remember the threads and games in flight that are fastest."""
-    from node.cli.roles import parse_kernel
+    from node.cli.options import parse_kernel
     from node.machine.bench import Plan, measure
     from node.machine.processor import usable_cores
     from node.machine.settings import GAMES, thread_counts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from node.cli.roles import ticket_argument
+from node.cli.options import ticket_argument
 
 
 def _key(context: click.Context, parameter: click.Parameter, value: str | None) -> bytes | None:

@@ -67,7 +67,7 @@ def local(
     """Run a coordinator, a verifier and contributors as processes; then audit what they made."""
     import trio
 
-    from node.cli.roles import parse_kernel
+    from node.cli.options import parse_kernel
     from node.local import LocalNetwork, LocalOptions
 
     for name in (kernel, verifier_kernel):

@@ -19,9 +19,9 @@ MOST_CHARACTERS = 1000
 
 COMMANDS = {
     "run": "node.cli.run",
-    "join": "node.cli.roles",
-    "verify": "node.cli.roles",
-    "coordinate": "node.cli.roles",
+    "join": "node.cli.join",
+    "verify": "node.cli.verify",
+    "coordinate": "node.cli.coordinate",
     "relay": "node.cli.relay",
     "local": "node.cli.local",
     "train": "node.cli.train",

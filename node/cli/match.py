@@ -107,7 +107,7 @@ def match(
     """Play A against B: each a release (name, number, `latest`, `first`), a network file, `random`, or a program that
     speaks GTP: gtp:'COMMAND', or gtp:NAME='COMMAND'."""
     from node.cli.match_table import match_table
-    from node.cli.roles import parse_kernel
+    from node.cli.options import parse_kernel
     from node.disk.home import Home
     from node.matches.match import MatchSettings, play_match
     from node.matches.match_record import open_record

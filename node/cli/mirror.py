@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from node.cli.roles import blob_limits, json_lines, lan_option, listen_options, node_of, ticket_argument
+from node.cli.options import blob_limits, json_lines, lan_option, listen_options, node_of, ticket_argument
 
 
 @click.command()

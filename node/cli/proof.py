@@ -51,7 +51,7 @@ def check(
     from native.canary import verify_kernel
     from node.audits.proof_files import check_proof_file, read_proof
     from node.audits.proof_networks import ProofNetworks
-    from node.cli.roles import parse_kernel
+    from node.cli.options import parse_kernel
 
     chosen = parse_kernel(kernel)
     verify_kernel(chosen)

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from node.cli.roles import node_of, peering_options
+from node.cli.options import node_of, peering_options
 
 
 @click.command()

@@ -4,7 +4,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from node.cli.roles import blob_limits, coordinate, join, verify
+from node.cli.coordinate import coordinate
+from node.cli.join import join
+from node.cli.options import blob_limits
+from node.cli.verify import verify
 
 
 @click.command()

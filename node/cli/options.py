@@ -1,6 +1,5 @@
-"""`gonode join`, `gonode verify` and `gonode coordinate`: the roles of a run, one process each."""
+"""The options that several commands share, and what becomes of their values."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,7 @@ def listen_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--announce",
             multiple=True,
-            callback=_announced,
+            callback=announced,
             help="Multiaddr where others reach this node, repeatable; told in the place of those listened at.",
         ),
         click.option(
@@ -49,7 +48,7 @@ def listen_options(command: Callable[..., Any]) -> Callable[..., Any]:
             multiple=True,
             default=("/ip4/0.0.0.0/tcp/0",),
             show_default=True,
-            callback=_addresses,
+            callback=listened,
             help="Multiaddr to listen at, repeatable; or `none`.",
         ),
     ):
@@ -108,29 +107,6 @@ def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return peering_options(command)
 
 
-def _name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    from typing import get_args
-
-    from protocol.types import Name
-
-    fault = None if value is None else get_args(Name)[1].fault(value)
-    if fault is not None:
-        raise click.BadParameter(f"the name {fault}.")
-    return value
-
-
-def _shape(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    from native.netfile import Architecture
-
-    return None if value is None else Architecture.parse(value).encode()
-
-
-def _recovery(context: click.Context, parameter: click.Parameter, value: str | None) -> bytes:
-    from node.contributor.replacing import recovery_hash_of
-
-    return b"" if value is None else recovery_hash_of(value)
-
-
 def _rate(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
     from node.blobs.throttle import parse_rate
 
@@ -153,7 +129,8 @@ def _parsed(parse: Callable[[str], int], value: str) -> int:
 NOWHERE = "none"
 
 
-def _addresses(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+def listened(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Click's callback of `--listen`: multiaddrs, or none of them for the word `none`."""
     from node.founding.listening import check_address
 
     if values == (NOWHERE,) and context.info_name != "coordinate":
@@ -163,7 +140,8 @@ def _addresses(context: click.Context, parameter: click.Parameter, values: tuple
     return values
 
 
-def _announced(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+def announced(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Click's callback of `--announce`: multiaddrs that others can dial."""
     from node.peering.addresses import check_announced
 
     for value in values:
@@ -171,134 +149,15 @@ def _announced(context: click.Context, parameter: click.Parameter, values: tuple
     return values
 
 
-@click.command()
-@role_options
-@click.option("--invite", type=click.Path(path_type=Path, dir_okay=False), help="File with an invite.")
-@click.option("--name", callback=_name, help="The name that pages show.")
-@click.option(
-    "--recovery",
-    metavar="HASH|FILE",
-    callback=_recovery,
-    help="The recovery key, by its hash or its file, that may replace this key once; default: none.",
-)
-@click.option("--nice", type=click.IntRange(0, 19), default=0, show_default=True, help="Give way to other processes.")
-@click.option(
-    "--device",
-    type=click.Choice(["cpu", "cuda"]),
-    default="cpu",
-    show_default=True,
-    help="What evaluates; cuda needs the extra `train`.",
-)
-def join(
-    ticket: str,
-    directory: Path | None,
-    kernel: str | None,
-    threads: int | None,
-    games: int | None,
-    as_json: bool,
-    invite: Path | None,
-    name: str | None,
-    recovery: bytes,
-    nice: int,
-    device: str,
-    **peering: Any,
-) -> int:
-    """Contribute self-play games to the run of TICKET."""
-    from node.engine.settings import CPU
-    from node.roles import run_contributor
-
-    if kernel is not None and device != CPU:
-        raise click.UsageError(f"A kernel is a processor's: --kernel does not go with --device {device}.")
-    engine = _engine(kernel, threads, games, device, nice)
-    return run_contributor(_role(engine, ticket, directory, as_json, peering), invite, name, recovery)
-
-
-@click.command()
-@role_options
-@click.option("--request", is_flag=True, help="Print this verifier's key for the root's holder, and end.")
-def verify(
-    ticket: str,
-    directory: Path | None,
-    kernel: str | None,
-    threads: int | None,
-    games: int | None,
-    as_json: bool,
-    request: bool,
-    **peering: Any,
-) -> int:
-    """Verify and witness the run of TICKET, as one of its trusted members."""
-    options = _role(_engine(kernel, threads, games), ticket, directory, as_json, peering)
-    if request:
-        from node.disk.keyring import load_or_create_key
-
-        key = load_or_create_key(options.home.key("verifier")).public.hex()
-        click.echo(json.dumps({"event": "request", "key": key}) if as_json else key)
-        return 0
-    from node.roles import run_verifier
-
-    return run_verifier(options)
-
-
-@click.command()
-@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine.")
-@click.option(
-    "--threads", type=click.IntRange(1, 1024), default=1, show_default=True, help="Threads of its own player."
-)
-@click.option(
-    "--listen",
-    multiple=True,
-    callback=_addresses,
-    help="Multiaddr to listen at, repeatable; default: the ticket's address.",
-)
-@click.option(
-    "--announce",
-    multiple=True,
-    callback=_announced,
-    help="Multiaddr where others reach it, repeatable; told in the place of those listened at.",
-)
-@click.option("--grow", metavar="NET", callback=_shape, help="Begin a network of another size, as b6c96, next cycle.")
-@click.option(
-    "--train-device",
-    type=click.Choice(["cpu", "cuda"]),
-    default="cpu",
-    show_default=True,
-    help="What trains.",
-)
-@blob_limits
-@lan_option
-@json_lines
-def coordinate(
-    directory: Path,
-    kernel: str | None,
-    threads: int,
-    listen: tuple[str, ...],
-    announce: tuple[str, ...],
-    grow: str | None,
-    train_device: str,
-    up: int | None,
-    down: int | None,
-    lan: bool,
-    as_json: bool,
-) -> int:
-    """Coordinate the run in DIRECTORY, made by `gonode run init`."""
-    from node.blobs.options import BlobOptions
-    from node.blobs.work import in_thread
-    from node.disk.home import Home
-    from node.peering.reachability import UseRelays
-    from node.roles import Peering, run_coordinator
-
-    peering = Peering(listen, announce, lan, UseRelays.NEVER, BlobOptions(up, down, work=in_thread))
-    return run_coordinator(Home(directory), _engine(kernel, threads, 1), as_json, peering, grow, train_device)
-
-
-def _engine(kernel: str | None, threads: int | None, games: int | None, device: str = "cpu", nice: int = 0) -> Any:
+def engine_of(kernel: str | None, threads: int | None, games: int | None, device: str = "cpu", nice: int = 0) -> Any:
+    """The `node.engine.settings.EngineSettings` that the options ask for."""
     from node.engine.settings import engine_settings
 
     return engine_settings(parse_kernel(kernel), threads, games, device, nice)
 
 
-def _role(engine: Any, ticket: str, directory: Path | None, as_json: bool, peering: dict[str, Any]) -> Any:
+def role_of(engine: Any, ticket: str, directory: Path | None, as_json: bool, peering: dict[str, Any]) -> Any:
+    """The `node.roles.RoleOptions` of a node that plays; `peering` is what else `peering_options` gave."""
     from node.roles import RoleOptions
 
     node = node_of(ticket, directory, as_json, **peering)
