@@ -1,19 +1,19 @@
 """`gonode run init`, `show`, `amend` and `ticket`: a new run, what a manifest says, its next version, a new address."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from node.cli.choices import choice_options, parse_choices
-
-if TYPE_CHECKING:
-    from node.founding.ceremony import Agree, Instead
-    from node.founding.proposal import Proposal
-
-instead_option = click.option(
-    "--instead", is_flag=True, help="Take the place of a version of this number that has enough signatures already."
+from node.cli.ceremony import (
+    agreement,
+    instead_option,
+    key_option,
+    parse_key_request,
+    replacement,
+    tell_missing,
+    yes_option,
 )
+from node.cli.choices import choice_options, parse_choices
 
 
 @click.group()
@@ -87,14 +87,14 @@ def show(source: Path | None, presets: tuple[str, ...], settings: tuple[str, ...
 @click.option(
     "--from", "source", type=click.Path(path_type=Path, dir_okay=False), help="A TOML file with what changes."
 )
-@click.option("--key", type=click.Path(path_type=Path, dir_okay=False), help="The root key to sign with.")
-@click.option("--yes", is_flag=True, help="Sign without asking.")
+@key_option
+@yes_option
 @instead_option
 @choice_options
 def amend(
     directory: Path,
     source: Path | None,
-    key: Path | None,
+    key_file: Path | None,
     yes: bool,
     instead: bool,
     presets: tuple[str, ...],
@@ -106,10 +106,10 @@ def amend(
     from node.founding.ceremony import signing_key
 
     home = Home(directory)
-    secret = signing_key(home, key)
+    secret = signing_key(home, key_file)
     agree = agreement(secret is not None and not yes)
     amend(home, source, parse_choices(presets, settings), secret, agree, replacement(instead))
-    tell_missing(directory)
+    tell_missing(directory, secret, key_file)
 
 
 @run.command()
@@ -132,61 +132,3 @@ def ticket(directory: Path, address: str | None) -> None:
         found = Ticket(found.run, found.root_digest, (settle_port(address, key),))
         home.store_ticket(found)
     click.echo(found.encode())
-
-
-def agreement(asks: bool) -> "Agree":
-    """Prints a proposal in words, then asks, if `asks`, whether to sign it; where nobody can be asked it stays unsigned."""
-
-    def agree(proposal: "Proposal") -> bool:
-        from node.disk.passphrase import is_terminal
-        from node.founding.proposal_text import describe_proposal
-
-        click.echo("\n".join(describe_proposal(proposal)))
-        return not asks or (is_terminal() and click.confirm("Sign this?", default=False, err=True))
-
-    return agree
-
-
-def replacement(instead: bool) -> "Instead":
-    """What happens when a complete version waits: without `--instead` it stays, with it whoever replaces it is warned."""
-    from node.founding.ceremony import refuse_instead
-
-    def warn(complete: "Proposal") -> None:
-        click.echo(
-            f"Warning: {complete.name} has enough signatures, and they hold wherever its file is: who has it can still give "
-            "it to nodes and the coordinator, and of two versions of one number the one that is logged first counts. Have "
-            "every copy destroyed.",
-            err=True,
-        )
-
-    return warn if instead else refuse_instead
-
-
-def tell_missing(directory: Path) -> None:
-    """Says on standard error which files have to travel to which holders of root keys."""
-    from node.disk.home import Home
-    from node.founding.ceremony import proposals, travelling
-
-    home = Home(directory)
-    for proposal in proposals(home):
-        if proposal.missing:
-            sentence = (
-                f"Not signed yet: {proposal.missing}. Have the holders sign {travelling(home, proposal)} (gonode root sign "
-                f"FILE --key KEYFILE), then: gonode root collect {directory} FILE."
-            )
-        else:
-            sentence = f"{proposal.name} is complete. Restart the coordinator to log it."
-        click.echo(sentence, err=True)
-
-
-def parse_key_request(text: str, whose: str = "verifier") -> bytes:
-    """The key in a request: 64 hexadecimal digits."""
-    from node.founding.errors import FoundingError
-
-    try:
-        key = bytes.fromhex(text)
-    except ValueError:
-        key = b""
-    if len(key) != 32:
-        raise FoundingError(f"{text[:80]!r} is not a {whose}'s key (64 hexadecimal digits).")
-    return key

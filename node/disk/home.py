@@ -69,6 +69,31 @@ class Home:
         return self.directory / "control.sock"
 
     @property
+    def root(self) -> Path:
+        """Root version 1, in a coordinator's directory."""
+        return self.directory / "root"
+
+    @property
+    def manifest(self) -> Path:
+        """Manifest version 1, likewise."""
+        return self.directory / "manifest"
+
+    @property
+    def next_root(self) -> Path:
+        """The root version that waits to be logged."""
+        return self.directory / "root.next"
+
+    @property
+    def next_manifest(self) -> Path:
+        """The manifest version that waits to be logged."""
+        return self.directory / "manifest.next"
+
+    @property
+    def to_sign(self) -> Path:
+        """Proposals as files that travel to the holders of root keys."""
+        return self.directory / "to-sign"
+
+    @property
     def ticket(self) -> Path:
         """The run's ticket, as text."""
         return self.directory / "ticket"

@@ -25,11 +25,6 @@ from protocol.envelope import Envelope
 from protocol.manifest import Manifest
 from protocol.root import Role, Root
 
-TO_SIGN = "to-sign"
-FOUNDING = ("root", "manifest")
-NEXT_ROOT = "root.next"
-NEXT_MANIFEST = "manifest.next"
-
 ChangeRoot = Callable[[Root, Logged], tuple[Root, Sequence[Role]]]
 """From the newest root version, logged or waiting: the root whose keys and threshold the next one has, and its roles."""
 
@@ -56,7 +51,7 @@ def refuse_instead(complete: Proposal) -> None:
 
 def travelling(home: Home, proposal: Proposal) -> Path:
     """Where a proposal lies as a file that travels."""
-    return home.directory / TO_SIGN / proposal.name
+    return home.to_sign / proposal.name
 
 
 def propose_root(
@@ -106,12 +101,12 @@ def propose_manifest(
 
 def waiting_root(home: Home) -> Envelope | None:
     """The next root version, with the signatures that are here; it may be logged already."""
-    return _load_next(home.directory / NEXT_ROOT, Root)
+    return _load_next(home.next_root, Root)
 
 
 def waiting_manifest(home: Home) -> Envelope | None:
     """The next manifest version, likewise."""
-    return _load_next(home.directory / NEXT_MANIFEST, Manifest)
+    return _load_next(home.next_manifest, Manifest)
 
 
 def proposals(home: Home) -> list[Proposal]:
@@ -149,7 +144,7 @@ def adopt(home: Home, path: Path) -> Proposal:
         raise ProposalError(f"{path}: this is for run {found.run.hex()[:16]}, which does not live in {home.directory}.")
     if found.root is None or found.is_founding or not found.is_complete:
         raise ProposalError(f"{path}: a node takes nothing but a root version that enough keys signed.")
-    write_file(home.directory / NEXT_ROOT, found.asked[0].encode())
+    write_file(home.next_root, found.asked[0].encode())
     return found
 
 
@@ -160,9 +155,12 @@ def keep(home: Home, proposal: Proposal) -> Proposal:
     if path.exists():
         proposal = proposal.merged(read_proposal(path))
     write_file(travelling(home, proposal), proposal.encode())
-    names = FOUNDING if proposal.is_founding else ((NEXT_ROOT,) if proposal.root is not None else (NEXT_MANIFEST,))
-    for name, envelope in zip(names, proposal.asked, strict=True):
-        write_file(home.directory / name, envelope.encode())
+    if proposal.is_founding:
+        files = [home.root, home.manifest]
+    else:
+        files = [home.next_root if proposal.root is not None else home.next_manifest]
+    for file, envelope in zip(files, proposal.asked, strict=True):
+        write_file(file, envelope.encode())
     return proposal
 
 

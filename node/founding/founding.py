@@ -105,13 +105,13 @@ def check_gate(gate: GatePolicy) -> None:
 
 def store_founding(home: Home, envelopes: tuple[Envelope, Envelope]) -> None:
     """Keeps root and manifest for the coordinator's first start."""
-    for name, envelope in zip(("root", "manifest"), envelopes, strict=True):
-        write_file(home.directory / name, envelope.encode())
+    for file, envelope in zip((home.root, home.manifest), envelopes, strict=True):
+        write_file(file, envelope.encode())
 
 
 def load_founding(home: Home) -> tuple[Envelope, Envelope]:
     """Root and manifest as founded, signed by enough of the root's keys; raises FoundingError."""
-    envelopes = load_envelope(home.directory / "root"), load_envelope(home.directory / "manifest")
+    envelopes = load_envelope(home.root), load_envelope(home.manifest)
     proposal = Proposal((), (), envelopes)
     if not proposal.is_complete:
         raise FoundingError(

@@ -47,7 +47,7 @@ def read_logged(home: Home) -> Logged:
         if envelope is not None:
             found[envelope.type].append(envelope)
     if size < 2:
-        roots, manifests = ([load_envelope(home.directory / name)] for name in ("root", "manifest"))
+        roots, manifests = ([load_envelope(file)] for file in (home.root, home.manifest))
     else:
         roots, manifests = found.values()
     return Logged(tuple(roots), tuple(manifests), size)

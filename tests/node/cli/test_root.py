@@ -180,13 +180,18 @@ def test_one_key_in_the_directory_signs_at_once(tmp_path: Path) -> None:
     assert answer.out == "Root version 2: 1 verifier, of whom 1 must cosign. Restart the coordinator to log it.\n"
     unasked = gonode("run", "amend", tmp_path / "run", "--set", "admission.tick_s=9")
     assert "Not signed yet: 1 more of the 1 key of root version" in unasked.err  # nobody could be asked
+    assert unasked.err.endswith(f"Sign with the key that is here: gonode root sign {tmp_path / 'run'} --yes.\n")
     signed = gonode("root", "sign", tmp_path / "run", "--yes")
     assert "manifest-2" in signed.out
     assert "Not signed yet" not in signed.err
     ceremony = Ceremony(tmp_path)
     owners = [part for name in "abc" for part in ("--root-key", ceremony.keys[name])]
     old = load_public(ceremony.home.key("root")).hex()
-    rotated = gonode("root", "rotate", ceremony.run, *owners, "--drop", old, "--threshold", 2, "--yes")
+    key = ceremony.home.key("root")
+    unasked = gonode("root", "rotate", ceremony.run, *owners, "--drop", old, "--threshold", 2, "--key", key)
+    assert f"gonode root sign {ceremony.run} --key {key} --yes. Have the holders sign" in unasked.err
+    rotated = gonode("root", "sign", ceremony.run, "--key", key, "--yes")
+    assert "Sign with the key that is here" not in rotated.err
     assert "Not signed yet: 2 more of the 3 keys of root version 2." in rotated.err
     ceremony.sign("ac")
     state = ceremony.start()
