@@ -19,6 +19,7 @@ from typing import Any
 import trio
 
 from node.control import ControlError, ask
+from node.disk.files import naming, write_file
 from node.disk.home import Home
 from node.disk.keyring import load_or_create_key
 from node.founding.founding import found_run
@@ -114,8 +115,7 @@ class LocalNetwork:
             contributor = Home(directory / f"contributor-{number}")
             invite = contributor.directory / "invite"
             if not invite.exists():
-                contributor.directory.mkdir(parents=True, exist_ok=True)
-                invite.write_text(make_invite(home) + "\n", encoding="ascii")
+                write_file(invite, f"{make_invite(home)}\n".encode("ascii"))
             arguments = [
                 "join",
                 ticket,
@@ -172,7 +172,8 @@ class LocalNetwork:
     async def _run_once(self, child: Child) -> None:
         environment = {**os.environ, SUPERVISOR_VARIABLE: str(os.getpid()), "OMP_NUM_THREADS": "1"}
         child.home.directory.mkdir(parents=True, exist_ok=True)
-        with (child.home.directory / "log.txt").open("ab", buffering=0) as log:
+        path = child.home.directory / "log.txt"
+        with path.open("ab", buffering=0) as log:
             child.process = await trio.lowlevel.open_process(
                 child.command,
                 stdin=subprocess.DEVNULL,
@@ -184,7 +185,8 @@ class LocalNetwork:
             assert child.process.stdout is not None
             pending = b""
             async for part in child.process.stdout:
-                log.write(part)
+                with naming(path):
+                    log.write(part)
                 *lines, pending = (pending + part).split(b"\n")
                 for line in lines:
                     self._heard(child, line)

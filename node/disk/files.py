@@ -5,7 +5,20 @@ after a power cut too. Every file of a node that is replaced is written here; ke
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """What the system refuses inside names the file: writing and syncing know a number of it only, as on a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def write_file(path: Path, data: bytes, *, is_durable: bool = True, temporary: Path | None = None) -> None:
@@ -14,7 +27,7 @@ def write_file(path: Path, data: bytes, *, is_durable: bool = True, temporary: P
     _make_folder(temporary.parent, is_durable)
     temporary.unlink(missing_ok=True)  # what an end left; a link that somebody laid there is not followed
     try:
-        with open(temporary, "xb") as file:
+        with naming(path), open(temporary, "xb") as file:
             file.write(data)
         move_file(temporary, path, is_durable=is_durable)
     except BaseException:
@@ -43,6 +56,7 @@ def sync(path: Path) -> None:
     """Has the disk hold a file's bytes, or a folder's names, before this returns."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        with naming(path):
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)

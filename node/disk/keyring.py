@@ -8,7 +8,7 @@ import os
 import stat
 from pathlib import Path
 
-from node.disk.files import sync
+from node.disk.files import naming, sync
 from node.disk.passphrase import PASSPHRASE_VARIABLE, PassphraseError, known_passphrase, new_passphrase
 from protocol.ed25519 import SecretKey
 from protocol.errors import ProtocolError
@@ -123,7 +123,8 @@ def _write(path: Path, data: bytes) -> Path:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     temporary.unlink(missing_ok=True)
     try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with naming(path), os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from node.disk.files import naming
+
 LOCK_NAME: Final = "lock"
 
 
@@ -30,8 +32,9 @@ def locked(directory: Path) -> Iterator[None]:
             pid = os.pread(file, 20, 0).decode("ascii", "replace").strip()
             process = f" (process {pid})" if pid.isdigit() else ""
             raise DirectoryInUse(f"Another gonode process{process} already runs in {directory}.") from error
-        os.ftruncate(file, 0)
-        os.pwrite(file, f"{os.getpid()}\n".encode("ascii"), 0)
+        with naming(directory / LOCK_NAME):
+            os.ftruncate(file, 0)
+            os.pwrite(file, f"{os.getpid()}\n".encode("ascii"), 0)
         yield
     finally:
         os.close(file)

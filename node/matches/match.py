@@ -14,6 +14,7 @@ from threading import Event
 
 from native.game import Game
 from native.rules import Colour, Rules
+from node.disk.files import naming
 from node.exchange.values import vertex
 from node.matches.match_record import MatchRecord
 from node.matches.match_result import MatchResult, Tally
@@ -93,7 +94,9 @@ def _pair(first: Opponent, second: Opponent, settings: MatchSettings, pair: int,
         game, ended = played
         if settings.sgf is not None:
             settings.sgf.mkdir(parents=True, exist_ok=True)
-            (settings.sgf / f"{number:05d}.sgf").write_bytes(game_sgf(game, ended, black.name, white.name))
+            file = settings.sgf / f"{number:05d}.sgf"
+            with naming(file):
+                file.write_bytes(game_sgf(game, ended, black.name, white.name))
         games.append(ended)
     found = (games[0], games[1])
     if settings.record is not None:

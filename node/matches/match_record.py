@@ -9,6 +9,7 @@ disk before its pair counts, and a last line that was cut short is dropped. One 
 ```
 """
 
+import errno
 import fcntl
 import json
 import os
@@ -18,6 +19,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
+from node.disk.files import naming
 from node.matches.match_result import Tally
 from node.matches.played_game import PlayedGame
 
@@ -34,7 +36,8 @@ class RecordError(ValueError):
 class MatchRecord:
     """An open record; safe to use from many threads."""
 
-    def __init__(self, file: int, pairs: dict[int, Pair]) -> None:
+    def __init__(self, path: Path, file: int, pairs: dict[int, Pair]) -> None:
+        self._path = path
         self._file = file
         self._pairs = pairs
         self._lock = Lock()
@@ -47,7 +50,7 @@ class MatchRecord:
         """Adds a finished pair; it is on the disk when this returns."""
         line = json.dumps({"pair": number, "games": [game.to_json() for game in games]})
         with self._lock:
-            _append(self._file, line)
+            _append(self._path, self._file, line)
             self._pairs[number] = games
 
 
@@ -75,8 +78,8 @@ def open_record(path: Path, settings: Mapping[str, Any]) -> Iterator[MatchRecord
         else:
             pairs = {}
             os.ftruncate(file, 0)
-            _append(file, json.dumps(head))
-        yield MatchRecord(file, pairs)
+            _append(path, file, json.dumps(head))
+        yield MatchRecord(path, file, pairs)
     finally:
         os.close(file)
 
@@ -108,11 +111,12 @@ def _read(path: Path) -> bytes:
     return data
 
 
-def _append(file: int, line: str) -> None:
+def _append(path: Path, file: int, line: str) -> None:
     data = line.encode() + b"\n"
-    if os.write(file, data) != len(data):
-        raise OSError("The record of the match could not be written: the disk is full.")
-    os.fsync(file)
+    with naming(path):
+        if os.write(file, data) != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(file)
 
 
 def _parse(path: Path, data: bytes) -> tuple[dict[str, Any], dict[int, Pair]]:

@@ -1,12 +1,19 @@
 """Files are whole: the old bytes or the new ones, whatever fails in between, and durable before the function returns."""
 
+import errno
 import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from node.disk import files
-from node.disk.files import move_file, write_file
+from node.disk.files import move_file, naming, write_file
+from node.disk.keyring import create_key
+from node.disk.lockfile import locked
+from node.matches.match_record import open_record
 
 
 @pytest.mark.parametrize("is_durable", [False, True])
@@ -64,3 +71,45 @@ def test_a_link_at_the_temporary_name_is_not_followed(tmp_path: Path) -> None:
     assert (victim.read_bytes(), path.read_bytes()) == (b"dear", b"new")
     assert list(path.parent.iterdir()) == [path]
     assert not path.is_symlink()
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """No file may have a byte, as far as the system is asked: it refuses by number, as a full disk does."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_what_the_disk_refuses_names_the_file(tmp_path: Path) -> None:
+    def lock() -> None:
+        with locked(tmp_path):
+            pass
+
+    def record() -> None:
+        with open_record(tmp_path / "match", {}):
+            pass
+
+    for write, name in (
+        (lambda: write_file(tmp_path / "a", b"1"), "a"),
+        (lambda: create_key(tmp_path / "key"), "key"),
+        (lock, "lock"),
+        (record, "match"),
+    ):
+        with pytest.raises(OSError, match="File too large") as caught, no_room():
+            write()
+        assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(tmp_path / name))
+
+
+def test_a_name_that_an_error_has_stays() -> None:
+    for error, name in (
+        (OSError(errno.ENOSPC, "full", "other"), "other"),
+        (OSError(errno.ENOSPC, "full"), "mine"),
+        (OSError("no number"), None),
+    ):
+        with pytest.raises(OSError, match=r"full|number") as caught, naming(Path("mine")):
+            raise error
+        assert caught.value.filename == name
