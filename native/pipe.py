@@ -18,7 +18,7 @@ from native.pipe_job import PipeJob
 from native.pool import Done
 from native.search import DIGEST_BYTES
 
-VERSION = 1
+VERSION = 2
 MAX_FRAME_BYTES = 1 << 27
 """Above every network's file and every game's block."""
 
@@ -88,20 +88,24 @@ class ForgetNetwork(Frame):
 
 @dataclass(frozen=True, slots=True)
 class Play(Frame):
-    """Play this game."""
+    """Play this game, on from the plies of `Done.begun` where there are any."""
 
     KIND: ClassVar[str] = "play"
     job: PipeJob
+    begun: bytes = b""
+
+    def __post_init__(self) -> None:
+        verify_bytes("begun game", self.begun)
 
     def items(self) -> list[Any]:
         """See `Frame.items`."""
-        return [self.job.items()]
+        return [self.job.items(), self.begun]
 
     @classmethod
     def from_items(cls, items: list[Any]) -> Self:
         """See `Frame.from_items`."""
-        (job,) = array_of(cls.KIND, items, 1)
-        return cls(PipeJob.from_items(job))
+        job, begun = array_of(cls.KIND, items, 2)
+        return cls(PipeJob.from_items(job), begun)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,8 @@ class Done:
     block; GO_ERR_STOPPED; or why the job could not be played. `plies` searched, `visits` and network `evaluations`
     done, those of a ply that was stopped included. What the thread's cache still holds of a game is not evaluated again,
     so evaluations (and nothing else) may grow when many games with long searches share a cache. `block` is the played
-    game's, b"" for a replay; `digests` are the D of the searched plies, up to and with the first mismatch.
+    game's, b"" for a replay; of a stopped game it is `begun`. `plies` counts those that it was begun with, and `digests` are the D
+    of all, up to and with the first mismatch of a replay.
     """
 
     id: int
@@ -96,6 +97,11 @@ class Done:
     evaluations: int
     block: bytes
     digests: tuple[bytes, ...]
+
+    @classmethod
+    def stopped(cls, number: int) -> Self:
+        """A game that was stopped before its first ply."""
+        return cls(number, lib.GO_ERR_STOPPED, -1, 0, 0, 0, b"", ())
 
     @property
     def is_ok(self) -> bool:
@@ -111,6 +117,11 @@ class Done:
     def is_stopped(self) -> bool:
         """`stop` came before the end."""
         return self.status == lib.GO_ERR_STOPPED
+
+    @property
+    def begun(self) -> bytes:
+        """The searched plies of a game that was stopped, from which `Pool.play` goes on; b"" when there are none."""
+        return self.block if self.is_stopped else b""
 
     @property
     def sentence(self) -> str:
@@ -163,11 +174,15 @@ class Pool:
         self._most = min(threads * games, PULL_MAX) * lib.GO_FEATURE_PLANES * MAX_SIDE**2
         self._spare: list[bytearray] = []  # of `_most` bytes, each for one call of `pull`
 
-    def play(self, job: Job) -> None:
-        """Queues a game to play. Raises EngineError when its id is under way or the pool was stopped."""
+    def play(self, job: Job, begun: bytes = b"") -> None:
+        """Queues a game to play, on from the plies of `Done.begun` if there are any. Raises EngineError when its id is under
+        way or the pool was stopped. What is no begun game of this job comes back as a mismatch."""
         handle = self._open()
         self._hold(job)
-        self._submit(job, lib.go_pool_play(handle, job.to_c()))
+        if begun:
+            self._submit(job, lib.go_pool_play_on(handle, job.to_c(), begun, len(begun)))
+        else:
+            self._submit(job, lib.go_pool_play(handle, job.to_c()))
 
     def replay(self, job: Job, block: bytes) -> None:
         """Queues a replay of `block` as `job` would have played it, whole, up to the first mismatch."""

@@ -115,7 +115,7 @@ class Server:
             if isinstance(order, Replay):
                 self._pool.replay(job, order.block)
             else:
-                self._pool.play(job)
+                self._pool.play(job, order.begun)
         except (EngineError, MemoryError) as error:
             self._fail(order.job.job.id, str(error))
 

@@ -240,7 +240,7 @@ typedef struct go_done {
   int32_t bad_ply;                 /* replay: absolute ply of the first difference, or -1; -2: outside the plies (end, result, score) */
   int32_t plies;                   /* searched plies */
   int64_t visits, evaluations;     /* those of a ply that was stopped included */
-  size_t block_len;                /* bytes of the block, 0 for a replay */
+  size_t block_len;                /* bytes of the block, or of the begun game of one that was stopped; 0 for a replay */
 } go_done;
 
 typedef struct go_pool go_pool;
@@ -251,11 +251,14 @@ enum { GO_KERNEL_OUTSIDE = -1 };   /* leaves are evaluated outside, by go_pool_p
 int go_pool_new(int32_t threads, int32_t games, int32_t kernel, go_pool **out);
 void go_pool_free(go_pool *pool);                 /* stops and joins; nobody may be in wait or pull */
 int go_pool_play(go_pool *pool, const go_job *job);
+/* Plays a game on from its first plies, `begun` (copied) as a stopped one left them: the same game as from its start.
+ * Bytes that are no begun game of this job end it with GO_ERR_FORMAT or GO_ERR_MISMATCH. */
+int go_pool_play_on(go_pool *pool, const go_job *job, const uint8_t *begun, size_t len);
 /* Replays `block` (copied) against what the job would play: whole, stopping at the first mismatch. */
 int go_pool_replay(go_pool *pool, const go_job *job, const uint8_t *block, size_t len);
 /* Waits for one finished job; 0 in *got after timeout_ms. Call without the GIL. */
 int go_pool_wait(go_pool *pool, int32_t timeout_ms, go_done *done, int32_t *got);
-/* The block of a played game and the D (32 bytes each) of a played or replayed one, of the job `done` names;
+/* The block of a played game, or the begun game of a stopped one, and the D (32 bytes each), of the job `done` names;
  * may be called once after go_pool_wait returned it. NULL: not wanted. */
 int go_pool_take(go_pool *pool, uint64_t id, uint8_t *block, size_t block_len, uint8_t *digests, size_t digests_len);
 void go_pool_stop(go_pool *pool);                 /* running jobs end soon with GO_ERR_STOPPED */

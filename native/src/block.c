@@ -32,6 +32,24 @@ void go_block_write(const go_job *job, const go_game *game, int32_t score_half, 
   for (size_t i = 0; i < n; i++, at += GO_BLOCK_HASH) memcpy(at, record->ply[i].trace_hash, GO_BLOCK_HASH);
 }
 
+/* ---- reading -------------------------------------------------------------------------------------------- */
+
+int go_block_read_ply(const go_block *block, int32_t index, const uint8_t digest[32], go_ply *out) {
+  const size_t i = (size_t)index, width = (size_t)block->width;
+  uint8_t hash[GO_BLOCK_HASH];
+  out->move = go_read_u16(block->move + 2 * (i + (size_t)block->opening_moves));
+  out->kind = block->kind[i];
+  out->value = go_read_i32(block->value + 4 * i);
+  out->score = go_read_i32(block->score + 4 * i);
+  for (size_t p = 0; p < width; p++) {
+    out->visits[p] = go_read_u16(block->visits + 2 * (i * width + p));
+    out->policy_target[p] = go_read_u16(block->policy_target + 2 * (i * width + p));
+  }
+  memcpy(out->digest, digest, sizeof out->digest);
+  go_sha256(digest, sizeof out->digest, hash);
+  return memcmp(hash, block->trace_hash + GO_BLOCK_HASH * i, sizeof hash) == 0 ? GO_OK : GO_ERR_FORMAT;
+}
+
 /* ---- comparing ------------------------------------------------------------------------------------------ */
 
 int go_block_ply_equals(const go_block *block, int32_t index, const go_ply *ply) {

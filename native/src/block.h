@@ -69,6 +69,13 @@ typedef struct go_block {
  * their ranges (size 1..19, end, result, kinds, zero field, score that fits komi, size and result, at least one ply). */
 int go_block_parse(const uint8_t *data, size_t len, go_block *out);
 
+/* A begun game is a block without an end (end, result and score 0) and the D of its searched plies, 32 bytes each. It
+ * stays on the machine that played it. Takes `data` apart as go_block_parse does. */
+int go_begun_parse(const uint8_t *data, size_t len, go_block *out, const uint8_t **digests);
+static inline size_t go_begun_bytes(int32_t size, int32_t moves, int32_t plies) {
+  return go_block_bytes(size, moves, plies) + 32 * (size_t)plies;
+}
+
 /* Called before each searched ply i with the position it was searched in, and with i = -1 and the final position
  * when all is found right. A status that is not GO_OK ends the replay. */
 typedef int go_block_visit(void *context, const go_game *game, const go_block *block, int32_t i);

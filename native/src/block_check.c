@@ -9,17 +9,23 @@ enum { OUTSIDE = -2, TARGET_SUM = 65535 };
 
 /* ---- form ------------------------------------------------------------------------------------------------ */
 
-/* Header fields that lie in their ranges, whatever the moves are. */
-static int is_header_fine(const go_block *b, const uint8_t *data) {
+/* What is known before the first search lies in its ranges, whatever the moves are. */
+static int is_setup_fine(const go_block *b, const uint8_t *data) {
   if (b->size < 1 || b->size > GO_MAX_SIDE || b->opening_moves >= b->moves || b->moves > GO_MAX_MOVES) return 0;
-  if (b->end != GO_END_PASSES && b->end != GO_END_SETTLED && b->end != GO_END_CAP) return 0;
-  if (b->result != go_result_of(b->score_half) || go_read_u16(data + GO_BLOCK_ZERO)) return 0;
-  int32_t most = 2 * b->size * b->size;
-  int64_t balance = (int64_t)b->score_half + b->komi_half; /* black minus white area, in half points */
-  return balance % 2 == 0 && balance >= -most && balance <= most && b->komi_half != INT16_MIN;
+  return b->komi_half != INT16_MIN && !go_read_u16(data + GO_BLOCK_ZERO);
 }
 
-int go_block_parse(const uint8_t *data, size_t len, go_block *out) {
+/* End, result and score of a finished game that may go together. */
+static int is_end_fine(const go_block *b) {
+  if (b->end != GO_END_PASSES && b->end != GO_END_SETTLED && b->end != GO_END_CAP) return 0;
+  if (b->result != go_result_of(b->score_half)) return 0;
+  int32_t most = 2 * b->size * b->size;
+  int64_t balance = (int64_t)b->score_half + b->komi_half; /* black minus white area, in half points */
+  return balance % 2 == 0 && balance >= -most && balance <= most;
+}
+
+/* Takes a block apart, with or without an end, behind which there are so many bytes a ply. */
+static int parse(const uint8_t *data, size_t len, int has_end, size_t behind, go_block *out) {
   go_block b;
   if (len < GO_BLOCK_HEADER) return GO_ERR_FORMAT;
   b.counter = go_read_u64(data + GO_BLOCK_COUNTER);
@@ -31,10 +37,11 @@ int go_block_parse(const uint8_t *data, size_t len, go_block *out) {
   b.opening = go_read_u16(data + GO_BLOCK_OPENING);
   b.score_half = go_read_i32(data + GO_BLOCK_SCORE);
   b.moves = go_read_u16(data + GO_BLOCK_MOVES);
-  if (!is_header_fine(&b, data)) return GO_ERR_FORMAT;
+  if (!is_setup_fine(&b, data)) return GO_ERR_FORMAT;
+  if (has_end ? !is_end_fine(&b) : b.end || b.result || b.score_half) return GO_ERR_FORMAT;
   b.plies = b.moves - b.opening_moves;
   b.width = b.size * b.size + 1;
-  if (len != go_block_bytes(b.size, b.moves, b.plies)) return GO_ERR_FORMAT;
+  if (len != go_block_bytes(b.size, b.moves, b.plies) + behind * (size_t)b.plies) return GO_ERR_FORMAT;
   size_t plies = (size_t)b.plies, row = plies * (size_t)b.width;
   b.move = data + GO_BLOCK_HEADER;
   b.kind = b.move + 2 * (size_t)b.moves;
@@ -48,6 +55,14 @@ int go_block_parse(const uint8_t *data, size_t len, go_block *out) {
   }
   *out = b;
   return GO_OK;
+}
+
+int go_block_parse(const uint8_t *data, size_t len, go_block *out) { return parse(data, len, 1, 0, out); }
+
+int go_begun_parse(const uint8_t *data, size_t len, go_block *out, const uint8_t **digests) {
+  const int status = parse(data, len, 0, 32, out);
+  if (status == GO_OK) *digests = out->trace_hash + GO_BLOCK_HASH * (size_t)out->plies;
+  return status;
 }
 
 int go_block_shape(const uint8_t *block, size_t len, int32_t *size, int32_t *plies) {

@@ -11,6 +11,7 @@ enum { THREADS_MAX = 1024, GAMES_MAX = 1024 };
 
 static void task_free(go_task *task) {
   free(task->block);
+  free(task->begun);
   free(task->played);
   free(task->digests);
   free(task);
@@ -24,18 +25,24 @@ static void chain_free(go_task *task) {
   }
 }
 
-static go_task *task_new(const go_job *job, const uint8_t *block, size_t len) {
+/* A copy; an empty one is one too. NULL for want of memory. */
+static uint8_t *copy_of(const uint8_t *data, size_t len) {
+  uint8_t *copy = malloc(len + 1);
+  if (copy) memcpy(copy, data, len);
+  return copy;
+}
+
+/* `block` and `begun` are copied, NULL when there is none; at most one is there. */
+static go_task *task_new(const go_job *job, const uint8_t *block, const uint8_t *begun, size_t len) {
   go_task *task = calloc(1, sizeof *task);
   if (!task) return NULL;
   task->job = *job;
-  task->block_len = len;
-  if (!block) return task;
-  task->block = malloc(len + 1); /* an empty block is a block too */
-  if (!task->block) {
+  if (block) task->block = copy_of(block, task->block_len = len);
+  if (begun) task->begun = copy_of(begun, task->begun_len = len);
+  if ((block && !task->block) || (begun && !task->begun)) {
     free(task);
     return NULL;
   }
-  memcpy(task->block, block, len);
   return task;
 }
 
@@ -122,12 +129,12 @@ int32_t go_pool_pending(const go_pool *pool) {
 
 /* ---- jobs in -------------------------------------------------------------------------------------------- */
 
-static int submit(go_pool *pool, const go_job *job, const uint8_t *block, size_t len) {
+static int submit(go_pool *pool, const go_job *job, const uint8_t *block, const uint8_t *begun, size_t len) {
   if (!pool || !job) return GO_ERR_ARGUMENT;
   const int status = go_job_check(job);
   if (status != GO_OK) return status;
   if (atomic_load(&pool->stop)) return GO_ERR_STOPPED;
-  go_task *task = task_new(job, block, len);
+  go_task *task = task_new(job, block, begun, len);
   if (!task) return GO_ERR_MEMORY;
   pthread_mutex_lock(&pool->lock);
   go_list_push(&pool->queue, task);
@@ -138,10 +145,14 @@ static int submit(go_pool *pool, const go_job *job, const uint8_t *block, size_t
   return GO_OK;
 }
 
-int go_pool_play(go_pool *pool, const go_job *job) { return submit(pool, job, NULL, 0); }
+int go_pool_play(go_pool *pool, const go_job *job) { return submit(pool, job, NULL, NULL, 0); }
+
+int go_pool_play_on(go_pool *pool, const go_job *job, const uint8_t *begun, size_t len) {
+  return begun ? submit(pool, job, NULL, begun, len) : GO_ERR_ARGUMENT;
+}
 
 int go_pool_replay(go_pool *pool, const go_job *job, const uint8_t *block, size_t len) {
-  return block ? submit(pool, job, block, len) : GO_ERR_ARGUMENT;
+  return block ? submit(pool, job, block, NULL, len) : GO_ERR_ARGUMENT;
 }
 
 /* ---- results out ---------------------------------------------------------------------------------------- */

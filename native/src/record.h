@@ -26,8 +26,11 @@ void go_record_free(go_record *record);
 
 /* ---- block.c -------------------------------------------------------------------------------------------- */
 
-/* Writes the block of a job's finished game with that score; `out` holds go_block_bytes(size, moves, plies) bytes. */
+/* Writes the block of a job's game with that score, 0 for one without an end; `out` holds go_block_bytes(size, moves, plies)
+ * bytes. */
 void go_block_write(const go_job *job, const go_game *game, int32_t score_half, const go_record *record, uint8_t *out);
+/* Reads searched ply `index` of the block, whose D is `digest`; GO_ERR_FORMAT unless D is the one that was hashed. */
+int go_block_read_ply(const go_block *block, int32_t index, const uint8_t digest[32], go_ply *out);
 /* 1 if searched ply `index` of the block (counted without the opening) is what the search gave. */
 int go_block_ply_equals(const go_block *block, int32_t index, const go_ply *ply);
 

@@ -57,6 +57,24 @@ static int begin_ply(go_seat *seat) {
   return go_search_begin(seat->search, player, &job->config, &job->ids, seat->game);
 }
 
+/* Records and plays what the begun game has, as if it had been searched here. */
+static int take_up(go_seat *seat) {
+  const go_task *task = seat->task;
+  const uint8_t *digests;
+  go_block begun;
+  go_ply ply;
+  int status = go_begun_parse(task->begun, task->begun_len, &begun, &digests);
+  if (status == GO_OK && !header_equals(&begun, &task->job)) status = GO_ERR_MISMATCH;
+  for (int32_t i = 0; status == GO_OK && i < begun.plies; i++) {
+    status = go_block_read_ply(&begun, i, digests + 32 * i, &ply);
+    if (status == GO_OK) status = go_record_add(&seat->record, &ply);
+    if (status == GO_OK && ply.move >= begun.width) status = GO_ERR_FORMAT;
+    if (status == GO_OK && go_game_play(seat->game, ply.move, GO_EMPTY) != GO_OK) status = GO_ERR_MISMATCH;
+    if (status == GO_OK && seat->game->end != GO_END_NONE) status = GO_ERR_MISMATCH;
+  }
+  return status;
+}
+
 static int begin(go_seat *seat) {
   const go_task *task = seat->task;
   const go_job *job = &task->job;
@@ -69,6 +87,7 @@ static int begin(go_seat *seat) {
     status = go_block_parse(task->block, task->block_len, &seat->block);
     if (status == GO_OK && !header_equals(&seat->block, job)) status = GO_ERR_MISMATCH;
   }
+  if (status == GO_OK && !task->block && task->begun) status = take_up(seat);
   if (status != GO_OK) return status;
   return begin_ply(seat);
 }
@@ -94,6 +113,20 @@ static int write_block(const go_seat *seat, int32_t score_half) {
   return GO_OK;
 }
 
+/* What a stopped game has, for go_pool_play_on; nothing for one without a searched ply, or for want of memory. */
+static void write_begun(const go_seat *seat) {
+  go_task *task = seat->task;
+  const go_record *record = &seat->record;
+  const int32_t size = task->job.rules.rows, moves = seat->game->moves;
+  if (task->block || record->plies == 0) return;
+  const size_t len = go_begun_bytes(size, moves, record->plies);
+  task->played = malloc(len);
+  if (!task->played) return;
+  go_block_write(&task->job, seat->game, 0, record, task->played);
+  memcpy(task->played + go_block_bytes(size, moves, record->plies), record->digests, 32 * (size_t)record->plies);
+  task->done.block_len = len;
+}
+
 /* The game is over: its block, or a look at what the block says of the end. */
 static int conclude(const go_seat *seat) {
   const go_block *block = &seat->block;
@@ -110,6 +143,7 @@ static int conclude(const go_seat *seat) {
 static void leave(go_seat *seat, int status) {
   go_task *task = seat->task;
   task->done.status = status;
+  if (status == GO_ERR_STOPPED) write_begun(seat);
   if (status == GO_ERR_STOPPED && seat->search->nodes > 0) task->done.visits += seat->search->node[0].visits;
   if (status != GO_ERR_MISMATCH && status != GO_ERR_FORMAT) task->done.bad_ply = BAD_NONE;
   task->done.plies = seat->record.plies;
@@ -174,5 +208,5 @@ void go_seat_answer(go_seat *seat, const go_output *output) {
 
 void go_seat_fail(go_seat *seat, int status) {
   seat->waits = 0;
-  seat->status = status;
+  if (seat->status == GO_OK) seat->status = status;
 }

@@ -9,14 +9,15 @@
 
 enum { GO_OPENING_MAX = 64 };
 
-/* A job and what came of it. `block` is to be replayed; NULL: the game is to be played. */
+/* A job and what came of it. `block` is to be replayed; NULL: the game is to be played, on from `begun` unless that is
+ * NULL. */
 typedef struct go_task {
   struct go_task *next; /* in a list of the pool */
   go_job job;
-  uint8_t *block;
-  size_t block_len;
+  uint8_t *block, *begun;
+  size_t block_len, begun_len;
   go_done done;
-  uint8_t *played, *digests; /* the block of a played game, and D of every searched ply; malloc'ed */
+  uint8_t *played, *digests; /* the block of a played game or what a stopped one has; D of every ply; malloc'ed */
 } go_task;
 
 typedef struct go_seat {
@@ -43,7 +44,7 @@ void go_seat_begin(go_seat *seat, go_task *task, uint64_t game_no);
 int go_seat_advance(go_seat *seat, const atomic_int *stop);
 /* Takes what the network said of the leaf's planes. */
 void go_seat_answer(go_seat *seat, const go_output *output);
-/* The next advance ends the game with this status. */
+/* The next advance ends the game with this status, or an earlier one. */
 void go_seat_fail(go_seat *seat, int status);
 
 #endif

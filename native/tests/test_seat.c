@@ -119,6 +119,29 @@ static go_task play(const go_job *job, go_eval *eval, size_t bytes) {
   return task;
 }
 
+/* Plays the job until so many leaves were answered, on from what `before` left unless that is NULL; then stops it. */
+static go_task play_some(const go_job *job, go_eval *eval, go_task *before, int leaves) {
+  static go_seat seat;
+  static go_output output;
+  go_task task = {.job = *job};
+  go_cache *cache;
+  if (before) {
+    task.begun = before->played;
+    task.begun_len = before->done.block_len;
+  }
+  CHECK_EQ(go_cache_new(0, &cache), GO_OK);
+  CHECK_EQ(go_seat_init(&seat, cache), GO_OK);
+  go_seat_begin(&seat, &task, 1);
+  while (go_seat_advance(&seat, NULL)) {
+    CHECK_EQ(go_eval_run(eval, SIDE, SIDE, 1, go_leaf_planes(&seat.leaf), PLANES, &output), GO_OK);
+    go_seat_answer(&seat, &output);
+    if (--leaves <= 0) go_seat_fail(&seat, GO_ERR_STOPPED);
+  }
+  go_seat_clear(&seat);
+  go_cache_free(cache);
+  return task;
+}
+
 static void task_clear(go_task *task) {
   free(task->played);
   free(task->digests);
@@ -155,6 +178,65 @@ static void test_games(const go_net *net, int32_t root) {
   task_clear(&all);
 }
 
+/* ---- begun games ---------------------------------------------------------------------------------------- */
+
+/* A game that is stopped over and over, and taken up from the bytes that it left, is the same game, and no ply is searched
+ * twice; stopped at once it leaves what it had. */
+static void test_taken_up(const go_net *net) {
+  enum { LEAVES = 45 };
+  go_eval *eval;
+  const go_job job = job_of(5, net);
+  CHECK_EQ(go_eval_new(net, GO_KERNEL_BEST, &eval), GO_OK);
+  go_task whole = play(&job, eval, 0), now = play_some(&job, eval, NULL, LEAVES);
+  int64_t searched = 0; /* the plies that were searched to their end */
+  int stops = 0;
+  while (now.done.status == GO_ERR_STOPPED && now.done.plies > 0) {
+    CHECK(now.done.block_len == go_begun_bytes(SIDE, now.done.plies + job.opening_len, now.done.plies));
+    CHECK(now.done.plies > searched);
+    searched = now.done.plies;
+    go_task same = play_some(&job, eval, &now, 1), more = play_some(&job, eval, &now, LEAVES);
+    CHECK(same.done.block_len == now.done.block_len && memcmp(same.played, now.played, now.done.block_len) == 0);
+    task_clear(&same);
+    task_clear(&now);
+    now = more;
+    stops++;
+  }
+  CHECK(stops > 3 && now.done.status == GO_OK && now.done.plies == whole.done.plies);
+  CHECK(now.done.block_len == whole.done.block_len && memcmp(now.played, whole.played, whole.done.block_len) == 0);
+  CHECK(memcmp(now.digests, whole.digests, 32 * (size_t)whole.done.plies) == 0);
+  task_clear(&now);
+  task_clear(&whole);
+  go_eval_free(eval);
+}
+
+/* Bytes that are no begun game of the job end it, and are never followed out of bounds. */
+static void test_damaged(const go_net *net) {
+  go_eval *eval;
+  const go_job job = job_of(5, net), other = job_of(6, net);
+  CHECK_EQ(go_eval_new(net, GO_KERNEL_BEST, &eval), GO_OK);
+  go_task begun = play_some(&job, eval, NULL, 60);
+  CHECK(begun.done.plies > 1);
+  go_task no = play_some(&other, eval, &begun, 1);
+  CHECK(no.done.status == GO_ERR_MISMATCH && no.played == NULL);
+  task_clear(&no);
+  const size_t len = begun.done.block_len, digests = len - 32 * (size_t)begun.done.plies;
+  for (size_t i = 0; i < len; i++) {
+    begun.played[i] ^= 0x81;
+    no = play_some(&job, eval, &begun, 1);
+    if (i < GO_BLOCK_HEADER || i >= digests - 32) CHECK(no.done.status == GO_ERR_FORMAT || no.done.status == GO_ERR_MISMATCH);
+    task_clear(&no);
+    begun.played[i] ^= 0x81;
+  }
+  for (size_t cut = 0; cut < len; cut += 7) {
+    begun.done.block_len = cut;
+    no = play_some(&job, eval, &begun, 1);
+    CHECK_EQ(no.done.status, GO_ERR_FORMAT);
+    task_clear(&no);
+  }
+  task_clear(&begun);
+  go_eval_free(eval);
+}
+
 int main(void) {
   go_net *net = first_net(4);
   test_keys();
@@ -162,6 +244,8 @@ int main(void) {
   test_turns();
   test_games(net, GO_ROOT_PUCT);
   test_games(net, GO_ROOT_GUMBEL);
+  test_taken_up(net);
+  test_damaged(net);
   go_net_free(net);
   return CHECK_RESULT;
 }

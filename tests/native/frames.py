@@ -35,12 +35,13 @@ ORDERS: tuple[Order, ...] = (
     LoadNetwork(bytes([5]) * 32, b"a network"),
     ForgetNetwork(bytes([5]) * 32),
     Play(PipeJob(job(), bytes([5]) * 32, None)),
+    Play(PipeJob(job(), None, None), b"a begun game"),
     Replay(PipeJob(job(8), None, bytes([6]) * 32), b"a block"),
     AskCanary(9),
     Stop(),
 )
 ANSWERS: tuple[Answer, ...] = (
-    Ready(1, "vnni", 2, 8),
+    Ready(2, "vnni", 2, 8),
     Finished(Done(7, 0, -1, 60, 3000, 1500, b"a block", (bytes(32), bytes([1]) * 32))),
     Finished(Done(8, 11, -2, 0, 0, 0, b"", ())),
     Failed(7, "The engine does not have the network 0505050505050505."),
@@ -109,7 +110,7 @@ dones = st.builds(
 orders: st.SearchStrategy[Order] = st.one_of(
     st.builds(LoadNetwork, digests, st.binary(max_size=100)),
     st.builds(ForgetNetwork, digests),
-    st.builds(Play, jobs()),
+    st.builds(Play, jobs(), st.binary(max_size=100)),
     st.builds(Replay, jobs(), st.binary(max_size=100)),
     st.builds(AskCanary, numbers),
     st.just(Stop()),

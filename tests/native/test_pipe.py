@@ -48,7 +48,7 @@ def test_every_answer_is_read_back(answer: Answer) -> None:
 
 
 def test_the_example_of_the_page() -> None:
-    frame = Ready(1, "vnni", 2, 8).to_stream()
+    frame = Ready(2, "vnni", 2, 8).to_stream()
     assert frame.hex() in PAGE.read_text(encoding="utf-8")
 
 

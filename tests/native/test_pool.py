@@ -15,6 +15,7 @@ from native.rows import check_block, read_rows
 from native.rules import Rules, Scoring
 from native.search import Player, search_ply
 from protocol.game_block import GameBlock
+from tests.native.begun import begun_of
 from tests.vectors.search_generate import SELF_PLAY
 
 RULES = Rules(7, 7, 13, pass_alive=True, settled_end=True, move_cap=30)
@@ -60,6 +61,21 @@ def pool() -> Iterator[Pool]:
 
 
 # ---- playing -----------------------------------------------------------------------------------------------
+
+
+def test_a_begun_game_is_played_on(players: tuple[Player, Player], honest: Done, pool: Pool) -> None:
+    mine = job(3, players[0])
+    for plies in range(0, honest.plies, 5):
+        pool.play(mine, begun_of(honest, plies))
+        done = take(pool)
+        assert (done.block, done.digests, done.plies) == (honest.block, honest.digests, honest.plies)
+        assert (done.visits < honest.visits) == (plies > 0)
+    ended = begun_of(honest, honest.plies)
+    for data in (honest.block, ended, begun_of(honest, 7)[:-1], b"no game"):
+        pool.play(mine, data)
+        assert take(pool).is_mismatch
+    pool.play(job(4, players[0]), begun_of(honest, 7))
+    assert take(pool).is_mismatch
 
 
 def test_games_depend_on_their_jobs_alone(players: tuple[Player, Player]) -> None:

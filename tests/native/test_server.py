@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,6 +16,7 @@ import pytest
 
 from native.network import Kernel, Network
 from native.pipe import (
+    VERSION,
     Answer,
     AskCanary,
     CanaryAnswer,
@@ -97,7 +99,7 @@ def test_a_conversation() -> None:
     expected = played(mine)
     other = Network.load(Network.first(bytes([1]) * 32, 1, 16))
     with engine("--kernel", "scalar", "--threads", "2", "--games", "4", "--nice", "1") as it:
-        assert it.hear() == Ready(1, "scalar", 2, 4)
+        assert it.hear() == Ready(VERSION, "scalar", 2, 4)
         it.say(AskCanary(0), LoadNetwork(NET.digest, NET.file), Play(PipeJob.of(mine)))
         assert it.hear() == CanaryAnswer(0, True, "")
         assert it.hear() == Finished(expected)
@@ -153,6 +155,32 @@ def test_stop_answers_every_job() -> None:
         assert {done.id for done in answers} == set(range(20))
         assert {done.id: done.is_stopped for done in answers}[19]
         assert it.process.wait(20) == 0
+
+
+def test_a_stopped_game_goes_on_in_another_engine() -> None:
+    mine = replace(job(1, cap=60), config=SearchConfig(visits_full=500, visits_fast=500))
+    network, begun = LoadNetwork(NET.digest, NET.file), b""
+    for _ in range(4):
+        with engine() as it:
+            assert isinstance(it.hear(), Ready)
+            it.say(network, Play(PipeJob.of(mine), begun))
+            time.sleep(0.06)
+            it.say(Stop())
+            answer = it.hear()
+            assert isinstance(answer, Finished)
+            assert answer.done.is_stopped
+            assert len(answer.done.begun) >= len(begun)
+            begun = answer.done.begun
+            assert it.hear() is None
+    assert begun
+    with engine() as it:
+        assert isinstance(it.hear(), Ready)
+        it.say(network, Play(PipeJob.of(mine), begun), Play(PipeJob.of(job(2)), begun))
+        answers = [it.hear(), it.hear()]
+        done = {answer.done.id: answer.done for answer in answers if isinstance(answer, Finished)}
+        expected = played(mine)
+        assert (done[1].block, done[1].digests) == (expected.block, expected.digests)
+        assert done[2].is_mismatch
 
 
 def test_the_end_of_the_orders_ends_it_in_the_middle_of_games() -> None:
@@ -223,7 +251,7 @@ def test_games_end_when_nobody_takes_the_answers() -> None:
     long = replace(job(2, cap=140), config=SearchConfig(visits_full=60000))
     with os.fdopen(read, "rb") as reader, os.fdopen(write, "wb") as writer, Pool(2, Kernel.SCALAR) as pool:
         given_up: list[Exception] = []
-        server = Server(pool, reader, Deaf(), lambda: None, Ready(1, "scalar", 2, 1), given_up.append)
+        server = Server(pool, reader, Deaf(), lambda: None, Ready(VERSION, "scalar", 2, 1), given_up.append)
         running = threading.Thread(target=server.run)
         running.start()
         orders = (LoadNetwork(NET.digest, NET.file), Play(PipeJob.of(long)), Play(PipeJob.of(job(1, None))))
@@ -249,7 +277,7 @@ def test_an_interrupt_is_the_nodes_affair() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"\xff\xff\xff\xff", b"\x01\0\0\0\xc1", b"\x05\0\0\0", Ready(1, "x", 1, 1).to_stream()]
+    "data", [b"\xff\xff\xff\xff", b"\x01\0\0\0\xc1", b"\x05\0\0\0", Ready(VERSION, "x", 1, 1).to_stream()]
 )
 def test_bytes_that_are_no_orders(data: bytes) -> None:
     done = subprocess.run([sys.executable, "-m", "native.serve"], input=data, capture_output=True, timeout=30)

@@ -16,6 +16,7 @@ import torch
 from native.canary import WrongMachine, verify_outputs
 from native.network import Kernel, Network
 from native.pipe import (
+    VERSION,
     Answer,
     AskCanary,
     CanaryAnswer,
@@ -127,7 +128,7 @@ def engine(*options: str) -> Iterator[Engine]:
 
 def test_games_are_the_native_pools_and_stop_answers_everything(native_dones: dict[int, Done]) -> None:
     with engine("--threads", "2", "--games", "3") as torch_engine:
-        assert torch_engine.hear() == Ready(1, "torch-cpu", 2, 3)
+        assert torch_engine.hear() == Ready(VERSION, "torch-cpu", 2, 3)
         torch_engine.load()
         torch_engine.say(AskCanary(5))
         assert torch_engine.hear() == CanaryAnswer(5, True, "")
