@@ -5,6 +5,7 @@ new threshold. Expiry and revocation count in log entries, not in clock time. A 
 key signed before stays verifiable; it does not count among the verifiers of whom more than half have to cosign.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -58,6 +59,10 @@ class Root(Record):
     def verifiers(self) -> tuple[Role, ...]:
         """The roles of verifiers, in the order listed."""
         return tuple(role for role in self.roles if role.role == VERIFIER)
+
+    def missing(self, signers: Iterable[bytes]) -> int:
+        """How many more of the root's keys have to sign what `signers` did; 0 when enough have."""
+        return max(0, self.threshold - len(set(self.keys).intersection(signers)))
 
     def find(self, key: bytes) -> Role | None:
         """The role of `key`, if it has one."""

@@ -106,7 +106,7 @@ def build_proof(
         raise LogFault(f"The batch has no game {evidence.game}.")
     game = content.games[evidence.game]
     ply = evidence.ply if evidence.ply is not None and evidence.ply in game.plies else None
-    later = [index for index, root in state.roles.roots if root.version > 1 and index < size]
+    later = [index for index, root in state.roots.all if root.version > 1 and index < size]
     manifest = next(
         index for index, each in state.roles.manifests if state.roles.manifest_by_digest(batch.header.manifest) is each
     )

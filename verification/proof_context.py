@@ -22,34 +22,14 @@ from protocol.record import Record
 from protocol.recovery import KeyReplacement
 from protocol.registration import Registration
 from protocol.release import FirstRelease, Release
-from protocol.root import COORDINATOR, VERIFIER, Role, Root
+from protocol.root import COORDINATOR, VERIFIER, Root
 from protocol.seeds import beacon, join_nonce, run_id
 from protocol.verdict import Verdict
+from verification.root_versions import RootVersions
 from verification.setup import GameSetup, SelfplaySeries, check_playable
 from verification.witness import verify_head
 
 R = TypeVar("R", bound=Record)
-
-
-@dataclass(frozen=True, slots=True)
-class Roots:
-    """The root versions that a proof shows, oldest first, each with the log index of its entry."""
-
-    versions: tuple[tuple[int, Root], ...]
-
-    @property
-    def newest(self) -> Root:
-        """The last version shown."""
-        return self.versions[-1][1]
-
-    def at(self, index: int) -> Root:
-        """The version that judges an entry at `index`: the newest one logged before it."""
-        return next((root for logged, root in reversed(self.versions) if logged < index), self.versions[0][1])
-
-    def role(self, key: bytes, index: int) -> Role | None:
-        """The role that `key` holds for an entry at `index`."""
-        role = self.at(index).find(key)
-        return role if role is not None and role.is_valid_at(index) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +62,7 @@ def establish(proof: FraudProof) -> ProofContext:
     for envelope in (root_envelope, manifest_envelope):
         _require_threshold(envelope, first_root)
     roots, later = _later_roots(proof, first_root)
-    head = verify_head(SignedNote.parse(proof.checkpoint), proof.run, roots.newest)
+    head = verify_head(SignedNote.parse(proof.checkpoint), proof.run, roots)
     for item in proof.later:
         _verify_logged(item, head)
     header = _logged(proof.header, BatchHeader, head)
@@ -107,26 +87,26 @@ def establish(proof: FraudProof) -> ProofContext:
     return ProofContext(proof, manifest, header, verdict, series, game, counter, network, is_first)
 
 
-def _later_roots(proof: FraudProof, first: Root) -> tuple[Roots, LoggedEntry | None]:
+def _later_roots(proof: FraudProof, first: Root) -> tuple[RootVersions, LoggedEntry | None]:
     """The root versions of a proof, and the entry after them, which is a manifest version; their places are unverified."""
-    versions = [(0, first)]
+    roots = RootVersions(((0, first),))
     for position, item in enumerate(proof.later):
         envelope = Envelope.parse(item.entry)
         if envelope.type != Root.payload_type():
             if position != len(proof.later) - 1:
                 raise BadProof("In a proof at most one manifest version follows the later root versions.")
-            return Roots(tuple(versions)), item
-        index, before = versions[-1]
+            return roots, item
+        index, before = roots.all[-1]
         root = _opened(item.entry, Root, "root")[1]
         if root.run != proof.run or root.version != before.version + 1 or item.index <= index:
             raise BadProof("The proof's root versions do not follow each other.")
         _require_threshold(envelope, before)
         _require_threshold(envelope, root)
-        versions.append((item.index, root))
-    return Roots(tuple(versions)), None
+        roots = roots.followed_by(item.index, root)
+    return roots, None
 
 
-def _later_manifest(proof: FraudProof, item: LoggedEntry, header: BatchHeader, roots: Roots) -> Manifest:
+def _later_manifest(proof: FraudProof, item: LoggedEntry, header: BatchHeader, roots: RootVersions) -> Manifest:
     envelope, manifest = _opened(item.entry, Manifest, "manifest")
     _require_threshold(envelope, roots.at(item.index))
     if manifest.run != proof.run or envelope.digest != header.manifest:
@@ -135,11 +115,11 @@ def _later_manifest(proof: FraudProof, item: LoggedEntry, header: BatchHeader, r
 
 
 def _require_threshold(envelope: Envelope, root: Root) -> None:
-    if sum(key in root.keys for key in envelope.signers) < root.threshold:
+    if root.missing(envelope.signers):
         raise BadProof("The proof's root or manifest is not signed by the root's keys.")
 
 
-def _verdict(proof: FraudProof, header: BatchHeader, head: Checkpoint, roots: Roots) -> Verdict:
+def _verdict(proof: FraudProof, header: BatchHeader, head: Checkpoint, roots: RootVersions) -> Verdict:
     """The logged verdict of the accused verifier on this batch, whichever entry ordered it."""
     if len(proof.verdict) != 1:
         raise BadProof("A proof against a verifier holds its verdict.")
@@ -167,7 +147,7 @@ def _release(proof: FraudProof, header: BatchHeader) -> tuple[int, bytes, bool]:
     return (release.steps, release.network, False) if isinstance(release, Release) else (0, release.network, True)
 
 
-def _nonce(proof: FraudProof, header: BatchHeader, head: Checkpoint, roots: Roots) -> bytes:
+def _nonce(proof: FraudProof, header: BatchHeader, head: Checkpoint, roots: RootVersions) -> bytes:
     """The join nonce of the seeds' owner, from its registration and the first share set that covers it."""
     item = proof.registration
     if _registered(item, proof.run, head) != header.owner:

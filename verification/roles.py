@@ -6,12 +6,13 @@ the new threshold, a manifest by the root's; what is logged at an index is judge
 
 from collections.abc import Callable
 
-from protocol.entries import Entry, parse_entry
+from protocol.entries import Entry
 from protocol.manifest import Manifest
 from protocol.root import COORDINATOR, VERIFIER, Role, Root
 from protocol.seeds import run_id
 from verification.faults import LogFault
 from verification.gate import check_policy
+from verification.root_versions import RootVersions, require_next_root, require_threshold
 from verification.setup import check_playable
 
 Change = Callable[[], None]
@@ -23,7 +24,7 @@ class Roles:
 
     def __init__(self, run: bytes) -> None:
         self.run = run
-        self.roots: list[tuple[int, Root]] = []
+        self.roots = RootVersions()
         self.manifests: list[tuple[int, Manifest]] = []
         self.root_digest = b""
         self.manifest_digest = b""
@@ -33,9 +34,7 @@ class Roles:
     @property
     def root(self) -> Root:
         """The newest root version; LogFault before the log's first entry."""
-        if not self.roots:
-            raise LogFault("The log has no root yet.")
-        return self.roots[-1][1]
+        return self.roots.newest
 
     @property
     def manifest(self) -> Manifest:
@@ -50,15 +49,11 @@ class Roles:
 
     def root_at(self, index: int) -> Root:
         """The root version that judges an entry at `index`: the newest one logged before it."""
-        for logged, root in reversed(self.roots):
-            if logged < index or root.version == 1:
-                return root
-        raise LogFault("The log has no root yet.")
+        return self.roots.at(index)
 
     def role_of(self, key: bytes, index: int) -> Role | None:
         """The role that `key` holds for an entry at `index`."""
-        role = self.root_at(index).find(key)
-        return role if role is not None and role.is_valid_at(index) else None
+        return self.roots.role(key, index)
 
     def verifiers(self, index: int) -> tuple[Role, ...]:
         """The verifiers' roles that are valid for an entry at `index`."""
@@ -79,14 +74,12 @@ class Roles:
         if root.version == 1:
             if index != 0:
                 raise LogFault("Root version 1 is the log's first entry and no other.")
-        elif root.version != self.root.version + 1:
-            raise LogFault(f"Root version {root.version} does not follow version {self.root.version}.")
+            require_threshold(entry, root, root.keys)
         else:
-            require_threshold(entry, self.root, self.root.keys + root.keys)
-        require_threshold(entry, root, root.keys + (self.root.keys if self.roots else ()))
+            require_next_root(entry, root, self.root)
 
         def change() -> None:
-            self.roots.append((index, root))
+            self.roots = self.roots.followed_by(index, root)
             self.root_digest = entry.envelope.digest
             if index == 0:
                 self._root_payload = entry.envelope.payload
@@ -117,24 +110,3 @@ class Roles:
         found = self.role_of(entry.signers[0], index) if len(entry.signers) == 1 else None
         if found is None or found.role != role:
             raise LogFault(f"The {entry.record.NAME} is not signed by a {role} whose role is valid at entry {index}.")
-
-
-def verify_next_root(data: bytes, before: Root, run: bytes) -> Root:
-    """The root version that follows `before` in `run`, by its signatures alone; raises LogFault or ProtocolError."""
-    entry = parse_entry(data)
-    root = entry.record
-    if not isinstance(root, Root) or root.run != run or root.version != before.version + 1:
-        raise LogFault(f"This is not the run's root version {before.version + 1}.")
-    known = before.keys + root.keys
-    require_threshold(entry, before, known)
-    require_threshold(entry, root, known)
-    return root
-
-
-def require_threshold(entry: Entry, root: Root, known: tuple[bytes, ...]) -> None:
-    """Raises LogFault unless enough of a root's keys signed an entry, and no other keys than `known` ones."""
-    signed = sum(key in root.keys for key in entry.signers)
-    if signed < root.threshold:
-        raise LogFault(f"{signed} of the root's keys signed the {entry.record.NAME}; {root.threshold} have to.")
-    if not set(entry.signers) <= set(known):
-        raise LogFault(f"A key that is not the root's signed the {entry.record.NAME}.")

@@ -48,6 +48,7 @@ from verification.registry import RegistrationInfo, Registry
 from verification.releases import ReleaseInfo, Releases
 from verification.ringers import Ringers
 from verification.roles import Change, Roles
+from verification.root_versions import RootVersions
 from verification.slots import Slots
 from verification.statements import Statements
 from verification.subjects import BatchSubject, Subjects, require_drawn
@@ -121,9 +122,9 @@ class LogState:
         return self.roles.root
 
     @property
-    def root_indices(self) -> tuple[int, ...]:
-        """The log indices of all root versions."""
-        return tuple(index for index, _ in self.roles.roots)
+    def roots(self) -> RootVersions:
+        """All root versions, with where they are logged."""
+        return self.roles.roots
 
     @property
     def root_digest(self) -> bytes:

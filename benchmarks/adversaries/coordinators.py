@@ -57,7 +57,7 @@ def equivocation(effort: Effort) -> Iterator[Row]:
         assert (before.size, after.size) == (size, right.state.size)
         runs.append(Run(1, 0, 0, "fork proof"))
         try:
-            verify_head(notes.SignedNote.parse(older), left.run, left.root)
+            verify_head(notes.SignedNote.parse(older), left.run, left.state.roots)
         except ValueError as error:
             alone.append(str(error))
     yield summary("equivocating coordinator", KIND, "real log", NOTICED, runs, 0.0)

@@ -19,8 +19,11 @@ from protocol.envelope import Envelope
 from protocol.errors import ProtocolError
 from protocol.layout import BLOBS, CHECKPOINT
 from protocol.root import Root
+from protocol.seeds import run_id
 from verification.audit.audit import AuditOptions, AuditReport, Check, audit
 from verification.audit.folder import Tell
+from verification.root_versions import RootVersions
+from verification.witness import is_cosigned
 
 TRIES = 50
 SETTLE_S = 0.1
@@ -108,20 +111,28 @@ def _published_size(home: Home) -> int:
 
 def _known_heads(store: Store, published: int) -> list[tuple[int, bytes]]:
     """Size and root hash of the heads that the published log has to hold: all that are not larger, and larger ones that
-    enough witnesses cosigned. The coordinator's newest may not have come so far."""
-    threshold, is_root = 1, Root.payload_type().encode()
-    for entry in store.iterate_log():
+    enough witnesses cosigned. The coordinator's newest may not have come so far. A store without a log holds the heads of
+    copies over HTTP that passed an audit."""
+    heads = store.heads(limit=1_000_000)
+    beginning = store.entries(0, 2)
+    if len(beginning) == 2:
+        run, roots = run_id(*(Envelope.parse(entry).payload for entry in beginning)), _root_versions(store)
+        heads = [
+            head for head in heads if head.size <= published or is_cosigned(SignedNote.parse(head.note), run, roots)
+        ]
+    return [(head.size, head.root) for head in heads]
+
+
+def _root_versions(store: Store) -> RootVersions:
+    """The root versions of the log in a store."""
+    roots, is_root = RootVersions(), Root.payload_type().encode()
+    for index, entry in enumerate(store.iterate_log()):
         if is_root not in entry:
             continue  # most of a long log, unparsed
         envelope = Envelope.parse(entry)
         if envelope.type == Root.payload_type():
-            threshold = Root.open(envelope).witness_threshold
-    heads = store.heads(limit=1_000_000)
-    return [
-        (head.size, head.root)
-        for head in heads
-        if head.size <= published or len(SignedNote.parse(head.note).signatures) > threshold
-    ]
+            roots = roots.followed_by(index, Root.open(envelope))
+    return roots
 
 
 def require_plain(path: Path) -> bool:

@@ -22,7 +22,7 @@ from protocol.merkle import leaf_hash
 from protocol.root import VERIFIER
 from protocol.seeds import log_origin
 from verification.state import LogState
-from verification.witness import witness_name, witnesses
+from verification.witness import is_cosigned, witness_name
 
 SHARES_WITHIN_S = 3.0
 SHARES_KEY = "unlogged-shares"
@@ -142,18 +142,22 @@ class LogWriter:
         epoch = self._state.epochs.at(witness, size)
         if epoch is None or part.epoch != epoch.epoch:
             raise BadProof("The share is not made under the witness's epoch in that tree.")
+        was_enough = self._is_enough(opened.note)
         opened.note = note
         opened.shares[witness] = share.encode()
-        names = {witness_name(key) for key in witnesses(self._state.root, size)}
-        cosignatures, enough = sum(line.name in names for line in note.signatures), self._state.root.witness_threshold
-        if cosignatures >= enough:
+        is_enough = self._is_enough(note)
+        if is_enough:
             self.publisher.publish(note)
         self._keep(opened)
         self._save_shares()
-        if cosignatures == enough:
+        if is_enough and not was_enough:
             self.on_cosigned(note.encode())
         if len(opened.shares) == len(self._state.verifiers(self._state.size)):
             self._log_shares(opened)
+
+    def _is_enough(self, note: SignedNote) -> bool:
+        """Whether enough witnesses cosigned a head of this log, whose lines were verified when they came."""
+        return is_cosigned(note, self._state.run, self._state.roots, is_verified=True)
 
     def _reopen(self, size: int) -> OpenHead:
         for head in self._store.heads(size, 1) if size <= self._state.size else ():

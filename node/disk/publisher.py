@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from node.disk.blob_store import BlobStore
+from node.disk.cosigned import newest_cosigned
 from node.disk.files import write_file
 from node.disk.store import Store
 from protocol.checkpoint import Checkpoint, SignedNote
@@ -21,10 +22,8 @@ from protocol.layout import CHECKPOINT, MANIFEST, RELEASES, ROOT, STATEMENTS, re
 from protocol.tiles import ENTRIES, WIDTH, Tile, encode_entries, narrow_tiles, tile_bytes, tiles_between
 from verification.audit.files import known_blobs
 from verification.state import LogState
-from verification.witness import WITNESS_PREFIX, verify_head
 
 _TILES: Final = "tile"
-_LOOK_AT: Final = 64
 
 
 class Publisher:
@@ -133,21 +132,16 @@ class Publisher:
         """The checkpoint in the folder; None for one that is torn or of another log."""
         try:
             note = SignedNote.parse(self._read(CHECKPOINT) or b"")
-            return note if self._is_ours(Checkpoint.parse(note.text)) else None
+            head = Checkpoint.parse(note.text)
         except ProtocolError:
             return None
+        is_ours = head.size <= self._state.size and self._state.tree.root(head.size) == head.root_hash
+        return note if is_ours else None
 
     def _stored(self) -> SignedNote | None:
         """The newest head in the store that enough witnesses cosigned."""
-        for head in self._store.heads_with(WITNESS_PREFIX.encode(), _LOOK_AT, self._state.size):
-            note = SignedNote.parse(head.note)
-            with suppress(ProtocolError):
-                if self._is_ours(verify_head(note, self._state.run, self._state.root)):
-                    return note
-        return None
-
-    def _is_ours(self, head: Checkpoint) -> bool:
-        return head.size <= self._state.size and self._state.tree.root(head.size) == head.root_hash
+        head = newest_cosigned(self._store, self._state)
+        return None if head is None else SignedNote.parse(head.note)
 
 
 class _Entries(Sequence[bytes]):

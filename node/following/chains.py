@@ -12,7 +12,7 @@ from protocol.envelope import Envelope
 from protocol.errors import ProtocolError
 from protocol.root import COORDINATOR, Role, Root
 from verification.faults import LogFault
-from verification.roles import verify_next_root
+from verification.root_versions import verify_next_root
 
 ALTERNATIVES: Final = 4
 """So many versions of one number are kept."""

@@ -18,7 +18,7 @@ from node.disk.store import Head, Store
 from node.following.client import LogClient, ShownHeads
 from node.following.heads import Heads
 from node.following.puller import OnEntry, Puller
-from node.following.service import Replica
+from node.following.replica import Replica
 from node.peering.call import CallRefused
 from node.peering.gossip import is_note
 from node.peering.transport import Transport, TransportError, short

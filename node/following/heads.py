@@ -11,16 +11,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from node.disk.cosigned import is_cosigned_head, newest_cosigned
 from node.disk.files import write_file
 from node.disk.store import Head, Store
 from node.following.fork import ForkProof
+from node.following.replica import Replica
 from node.following.roots import KnownRoots
-from node.following.service import Replica, root_at
 from protocol import checkpoint
 from protocol.checkpoint import COSIGNATURE_V1, ED25519, Checkpoint, NoteSignature, SignedNote
 from protocol.errors import BadSignature, ParseError, ProtocolError, WrongSigner
 from protocol.seeds import log_origin
-from verification.witness import WITNESS_PREFIX, cosigners_of, verify_head, witness_name, witnesses
+from verification.witness import witness_name, witnesses
 
 _MOST_HEADS: Final = 1000
 
@@ -62,7 +63,7 @@ class Heads:
         newest = store.newest_head(replica.size)
         if newest is not None and replica.tree.root(newest.size) == newest.root:
             self.newest = newest
-        self.cosigned: Head | None = self._stored_cosigned()
+        self.cosigned: Head | None = newest_cosigned(store, replica) if replica.size >= 2 else None
 
     def verified(self, note: bytes) -> Head:
         """The head in a note that a present coordinator of the run signed; raises a ProtocolError. The log has begun."""
@@ -122,14 +123,14 @@ class Heads:
         if not self._is_ours(head):
             return False
         try:
-            held = Head(head.size, head.root, self._only_held(head, self._witnesses(head.size)))
+            held = Head(head.size, head.root, self._only_held(head, witnesses(self._replica.roots, head.size)))
         except WrongSigner:
             return False  # by a coordinator that the root has replaced below it
         self._store.put_head(held)
         if self.newest is None or (held.size, len(held.note)) > (self.newest.size, len(self.newest.note)):
             self.newest = held
         is_larger = held.size > self.cosigned_size
-        if is_larger and self._is_cosigned(held):
+        if is_larger and is_cosigned_head(held, self._replica):
             self.cosigned = held
             return True
         return False
@@ -188,27 +189,3 @@ class Heads:
                 checkpoint.verify_cosignature(signed, key, witness_name(key))
                 held.append(signed.find(witness_name(key), key, COSIGNATURE_V1))
         return SignedNote(signed.text, tuple(held)).encode()
-
-    def _witnesses(self, size: int) -> frozenset[bytes]:
-        """Whose cosignatures count for a head of this log: verifiers of the root below it that no later one ended there."""
-        last = max(size, 1) - 1
-        ended = {role.key for role in self._replica.root.roles if not role.is_valid_at(last)}
-        return witnesses(root_at(self._replica, self._store, size), size) - ended
-
-    def _is_cosigned(self, head: Head) -> bool:
-        """Whether a head is of this log and enough witnesses cosigned it, as the root below it says."""
-        if self._replica.tree.root(head.size) != head.root:
-            return False
-        root = root_at(self._replica, self._store, head.size)
-        try:
-            signed = SignedNote.parse(head.note)
-            verify_head(signed, self._replica.run, root)
-            return len(self._witnesses(head.size).intersection(cosigners_of(signed, root))) >= root.witness_threshold
-        except ProtocolError:
-            return False
-
-    def _stored_cosigned(self) -> Head | None:
-        if self._replica.size < 2:
-            return None
-        found = self._store.heads_with(WITNESS_PREFIX.encode(), _MOST_HEADS, self._replica.size)
-        return next((head for head in found if self._is_cosigned(head)), None)

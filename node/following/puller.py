@@ -14,8 +14,9 @@ from node.following.chains import RootChains
 from node.following.client import ENTRIES_S, LogClient
 from node.following.fork import ForkProof
 from node.following.heads import Heads, LogUnbelievable, signed_head
+from node.following.replica import Replica
 from node.following.roots import ask_for_roots
-from node.following.service import MAX_ENTRIES, Replica
+from node.following.service import MAX_ENTRIES
 from node.peering.call import CallRefused
 from node.peering.transport import TransportError
 from protocol.checkpoint import Checkpoint, SignedNote
@@ -26,7 +27,7 @@ from protocol.merkle import Tree, leaf_hash, node_hash, verify_consistency
 from protocol.root import Root
 from protocol.seeds import run_id
 from verification.faults import LogFault
-from verification.roles import require_threshold
+from verification.root_versions import require_threshold
 
 _APPLIED_AT_ONCE: Final = 64
 

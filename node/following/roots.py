@@ -10,9 +10,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from node.disk.store import Store
+from node.following.ahead import store_ahead, stored_ahead
 from node.following.chains import RootChains
 from node.following.client import LogClient
-from node.following.service import MAX_ROOTS, Replica, store_ahead, stored_ahead
+from node.following.replica import Replica
+from node.following.service import MAX_ROOTS
 from protocol.root import Root
 
 LOGGED_WITHIN: Final = 100
@@ -80,7 +82,7 @@ class KnownRoots:
 
     @property
     def _chains(self) -> RootChains:
-        logged = self._replica.root
+        logged = self._replica.roots.newest
         if self._known is None or self._known.base != logged:
             kept = [] if self._known is None else [data for _, data in self._known.later]
             self._known = RootChains(logged, self._replica.run)

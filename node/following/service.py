@@ -6,23 +6,19 @@ the root versions that follow one. All are bounded, and calls for entries in num
 few peers keep the others out.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import Final, Protocol
+from collections.abc import Sequence
+from typing import Final
 
+from node.disk.cosigned import newest_cosigned
 from node.disk.store import Store
+from node.following.ahead import stored_ahead
+from node.following.replica import Replica
 from node.peering.call import CallRefused, Malformed, serve_calls
 from node.peering.pace import SharedPace
-from node.peering.transport import MAX_FRAME, Transport
+from node.peering.transport import Transport
 from protocol import codec
-from protocol.checkpoint import ED25519, Checkpoint, SignedNote
-from protocol.entries import Entry
 from protocol.envelope import Envelope
-from protocol.errors import BadSignature, WrongSigner
-from protocol.merkle import Tree
-from protocol.root import COORDINATOR, Root
-from protocol.seeds import log_origin
-from verification.witness import WITNESS_PREFIX, witness_name, witnesses
+from protocol.root import Root
 
 LOG_PROTOCOL: Final = "/gonode/log/1"
 MAX_ENTRIES: Final = 4096
@@ -41,37 +37,7 @@ PEER_ENTRIES_BURST: Final = 16.0
 MAX_ROOTS: Final = 8
 """Root versions in one answer."""
 
-AHEAD_KEY: Final = "roots-ahead"
-"""Where a node keeps root versions that it learned before its log had them (`node.following.roots`)."""
-
 _LOOK_AT: Final = 64
-
-
-class Replica(Protocol):
-    """A log's state as far as the exchange needs it; `verification.state.LogState` is one."""
-
-    @property
-    def run(self) -> bytes:
-        """The run id."""
-
-    @property
-    def size(self) -> int:
-        """The number of entries applied."""
-
-    @property
-    def tree(self) -> Tree:
-        """The tree over them."""
-
-    @property
-    def root(self) -> Root:
-        """The root record in force (once entry 0 is applied)."""
-
-    @property
-    def root_indices(self) -> Sequence[int]:
-        """The log indices of the root versions, version 1 first."""
-
-    def apply(self, entry: bytes, *, is_verified: bool = False) -> Entry:
-        """Applies the next entry, whose signatures may be known to hold; raises LogFault or ProtocolError without change."""
 
 
 class LogService:
@@ -109,30 +75,17 @@ class LogService:
         return {"checkpoint": head.note, "cosigned": self._cosigned(), "size": head.size}
 
     def _cosigned(self) -> bytes:
-        """The note of the newest head that enough witnesses cosigned; empty without one."""
-        for head in self._store.heads_with(WITNESS_PREFIX.encode(), _LOOK_AT, self._replica.size):
-            root, note = root_at(self._replica, self._store, head.size), SignedNote.parse(head.note)
-            names = {witness_name(key) for key in witnesses(root, head.size)}
-            if sum(line.name in names for line in note.signatures) >= root.witness_threshold and self._is_signed(note):
-                return head.note
-        return b""
-
-    def _is_signed(self, note: SignedNote) -> bool:
-        """Whether a note of the store has a line by a coordinator whom the newest root lets sign it; others refuse it."""
-        origin, last = log_origin(self._replica.run), max(Checkpoint.parse(note.text).size, 1) - 1
-        for role in self._replica.root.roles:
-            if role.role == COORDINATOR and role.is_valid_at(last):
-                with suppress(BadSignature, WrongSigner):
-                    return bool(note.find(origin, role.key, ED25519))
-        return False
+        """The note of the newest head that enough witnesses cosigned; empty without one. What the store has was verified."""
+        head = newest_cosigned(self._store, self._replica, most_heads=_LOOK_AT, is_verified=True)
+        return b"" if head is None else head.note
 
     def _roots(self, version: int) -> list[bytes]:
         """Envelopes of root versions after `version`: the logged ones, and those that this node learned ahead of its log."""
-        indices = self._replica.root_indices
-        wanted = indices[max(version, 0) : max(version, 0) + MAX_ROOTS]
-        found = [entry for index in wanted if (entry := self._store.entry(index)) is not None]
-        after = max(version, self._replica.root.version)  # others of a number that is logged help nobody
-        ahead = [data for data in stored_ahead(self._store) if root_in(data).version > after]
+        logged = self._replica.roots
+        wanted = logged.all[max(version, 0) : max(version, 0) + MAX_ROOTS]
+        found = [entry for index, _ in wanted if (entry := self._store.entry(index)) is not None]
+        after = max(version, logged.newest.version)  # others of a number that is logged help nobody
+        ahead = [data for data in stored_ahead(self._store) if _version_in(data) > after]
         roots: list[bytes] = []
         for data in [*found, *ahead]:
             if len(roots) < MAX_ROOTS and sum(map(len, roots)) + len(data) <= MAX_ENTRY_BYTES_TOGETHER:
@@ -155,32 +108,9 @@ class LogService:
             raise CallRefused(f"The log here has {self._replica.size} entries, not {start} to {size}.")
 
 
-def root_at(replica: Replica, store: Store, size: int) -> Root:
-    """The root version that judges a head of `size` entries of the replica's own log: the newest one below it."""
-    index = max((each for each in replica.root_indices if each < size), default=0)
-    entry = None if index == replica.root_indices[-1] else store.entry(index)
-    return replica.root if entry is None else root_in(entry)
-
-
-def root_in(entry: bytes) -> Root:
-    """The root version in an envelope; its signatures are known to hold."""
-    return Root.parse(Envelope.parse(entry).payload)
-
-
-def stored_ahead(store: Store) -> dict[bytes, int]:
-    """The envelopes of root versions that were ahead of the log when this node learned them, and its log's size then."""
-    found = codec.decode(store.get(AHEAD_KEY) or codec.encode([]), MAX_FRAME)
-    ahead: dict[bytes, int] = {}
-    for item in found if isinstance(found, list) else ():
-        match item:
-            case {"root": bytes(root), "since": int(since)}:
-                ahead[root] = since
-    return ahead
-
-
-def store_ahead(store: Store, ahead: Mapping[bytes, int]) -> None:
-    """Keeps what `stored_ahead` gives, in this order."""
-    store.put(AHEAD_KEY, codec.encode([{"root": root, "since": since} for root, since in ahead.items()]))
+def _version_in(root: bytes) -> int:
+    """The number of the root version in an envelope; its signatures are known to hold."""
+    return Root.parse(Envelope.parse(root).payload).version
 
 
 def _has_flag(*numbers: int) -> bool:

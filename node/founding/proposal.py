@@ -20,7 +20,7 @@ from protocol.seeds import run_id
 from protocol.types import ZERO
 from protocol.words import counted
 from verification.faults import LogFault
-from verification.roles import verify_next_root
+from verification.root_versions import verify_next_root
 
 MAX_BYTES: Final = 4 << 20
 
@@ -134,11 +134,10 @@ class Proposal:
     @property
     def missing(self) -> str:
         """How many signatures of whom are missing, in words; empty when it is complete."""
-        signed = set(self.signers)
         parts = []
         for root in self.thresholds:
-            count = root.threshold - sum(key in signed for key in root.keys)
-            if count > 0:
+            count = root.missing(self.signers)
+            if count:
                 parts.append(f"{count} more of the {counted(len(root.keys), 'key')} of root version {root.version}")
         return " and ".join(parts)
 
@@ -221,9 +220,7 @@ def _envelopes(items: list[codec.Value]) -> tuple[Envelope, ...]:
 
 
 def _is_signed(envelope: Envelope, root: Root) -> bool:
-    return sum(key in root.keys for key in envelope.signers) >= root.threshold and set(envelope.signers) <= set(
-        root.keys
-    )
+    return not root.missing(envelope.signers) and set(envelope.signers) <= set(root.keys)
 
 
 def _require(envelope: Envelope, root: Root) -> None:

@@ -53,7 +53,7 @@ def waiting_roots(home: Home, state: LogState, tell: Tell = lambda sentence: Non
     if envelope is None or Root.parse(envelope.payload).version <= state.root.version:
         return []
     root = Root.parse(envelope.payload)
-    missing = _missing(envelope, state.root) + _missing(envelope, root)
+    missing = state.root.missing(envelope.signers) + root.missing(envelope.signers)
     if missing:
         tell(f"Root version {root.version} is not logged: {counted(missing, 'signature')} of root keys are missing.")
         return []
@@ -66,13 +66,8 @@ def waiting_manifests(home: Home, state: LogState, tell: Tell = lambda sentence:
     if envelope is None or Manifest.parse(envelope.payload).version <= state.manifest.version:
         return []
     version = Manifest.parse(envelope.payload).version
-    missing = _missing(envelope, state.root)
+    missing = state.root.missing(envelope.signers)
     if missing:
         tell(f"Manifest version {version} is not logged: {counted(missing, 'signature')} of root keys are missing.")
         return []
     return [envelope]
-
-
-def _missing(envelope: Envelope, root: Root) -> int:
-    """How many signatures of a root's keys an envelope lacks."""
-    return max(0, root.threshold - sum(key in root.keys for key in envelope.signers))

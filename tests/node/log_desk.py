@@ -66,7 +66,7 @@ class Desk:
         if not path.exists():
             return 0
         note = SignedNote.parse(path.read_bytes())
-        verify_head(note, self.world.run, self.world.state.root)
+        verify_head(note, self.world.run, self.world.state.roots)
         return Checkpoint.parse(note.text).size
 
     def audit(self) -> None:

@@ -123,7 +123,7 @@ def _edited(position: int, **changes: object) -> Callable[[World, FraudProof], F
 
 def _signed_by(position: int, name: str) -> Callable[[World, FraudProof], FraudProof]:
     def forge(world: World, proof: FraudProof) -> FraudProof:
-        record = world.state.roles.roots[position + 1][1] if position < 2 else world.state.manifest
+        record = world.state.roots.all[position + 1][1] if position < 2 else world.state.manifest
         later = list(proof.later)
         later[position] = replace(later[position], entry=record.seal(world.key(name)).encode())
         return replace(proof, later=tuple(later))

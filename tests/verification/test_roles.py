@@ -78,8 +78,8 @@ def test_a_run_goes_on_under_another_coordinators_key() -> None:
     assert world.cycle()
     assert world.state.release.number == 2
     assert audited(world) == {}
-    head = verify_head(SignedNote.parse(before), world.run, world.state.root)  # an old head stays one
-    assert head.size == world.state.root_indices[1]
+    head = verify_head(SignedNote.parse(before), world.run, world.state.roots)  # an old head stays one
+    assert head.size == world.state.roots.all[1][0]
     world.coordinator = old
     assert "not signed by" in audited(world)["head"] or "no coordinator" in audited(world)["head"]
 
@@ -133,11 +133,11 @@ def test_a_revoked_verifier_says_and_cosigns_nothing_more() -> None:
     note = world.note
     world.verifiers = [honest[0], thief]
     with pytest.raises(WrongSigner, match="cosigned by 1 verifier; 2 have to"):
-        verify_head(SignedNote.parse(note()), world.run, world.state.root)
+        verify_head(SignedNote.parse(note()), world.run, world.state.roots)
     assert "cosigned by 1 verifier; 2 have to" in audited(world)["head"]
     world.verifiers = honest
     world.share_set()
-    assert verify_head(SignedNote.parse(note()), world.run, world.state.root).size == world.state.size
+    assert verify_head(SignedNote.parse(note()), world.run, world.state.roots).size == world.state.size
     anew = [look for look in first.looks if look is not first and look.verdict is None]
     assert anew  # what it judged from that index on is judged by another one
     for look in anew:
@@ -175,12 +175,12 @@ def test_a_role_that_expires() -> None:
         world.share_set()
     world.ticks(1)
     with pytest.raises(WrongSigner, match="cosigned by 1 verifier; 2 have to"):
-        verify_head(SignedNote.parse(world.note()), world.run, world.state.root)
+        verify_head(SignedNote.parse(world.note()), world.run, world.state.roots)
     renewed = [replace(role, invalid_from=end) if role.key == late.public else role for role in roles]
     world.log(next_root(world, renewed), world.root_key)
     world.verifiers = world.verifiers[:1]
     world.share_set()
-    assert verify_head(SignedNote.parse(world.note()), world.run, world.state.root).size == world.state.size
+    assert verify_head(SignedNote.parse(world.note()), world.run, world.state.roots).size == world.state.size
     assert audited(world) == {}
 
 

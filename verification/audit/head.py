@@ -37,7 +37,7 @@ def audit_head(folder: Folder, head: Head, run: bytes | None, known_heads: Seque
     head.state = state
     _hash_tiles(folder, checkpoint.size, tree)
     try:
-        verify_head(note, state.run, state.root)
+        verify_head(note, state.run, state.roots)
         verify_all_lines(note, state.run, state.root)
     except ProtocolError as error:
         raise AuditFault(f"File {CHECKPOINT}: {error}") from error
@@ -54,7 +54,7 @@ def audit_head(folder: Folder, head: Head, run: bytes | None, known_heads: Seque
             )
     if state.faults:
         raise AuditFault(state.faults[0].reason)
-    names = {witness_name(key) for key in witnesses(state.root, checkpoint.size)}
+    names = {witness_name(key) for key in witnesses(state.roots, checkpoint.size)}
     cosigned = sum(line.name in names for line in note.signatures)
     entries = counted(tree.size, "entry", "entries")
     return f"{entries} of run {state.run.hex()[:16]}, signed by the coordinator, cosigned by {cosigned}."

@@ -69,6 +69,26 @@ def test_a_cosigned_head_that_is_newer_is_a_rollback_unless_the_folder_is_a_copy
     assert audit_home(home, AuditOptions(sample=0), is_copy=True).ok
 
 
+@pytest.mark.parametrize("word", ["stranger", "ada"])
+def test_a_newer_head_with_other_lines_than_witnesses_is_no_rollback(word: str, home: Home) -> None:
+    world = grown_world()
+    head = Checkpoint(log_origin(world.run), world.state.size + 5, bytes(32))
+    key = world.key(word)
+    line = cosign(head.body(), key, witness_name(key.public), 1)
+    with Store(home.database) as store:
+        note = head.sign(world.coordinator).with_signatures([line])
+        store.put_head(Head(head.size, head.root_hash, note.encode()))
+    assert audited(home).ok
+
+
+def test_a_store_without_a_log_holds_heads_that_an_audit_took(home: Home) -> None:
+    home.database.unlink()
+    put_head(home, grown_world().state.size + 5, bytes(32))
+    report = audited(home)
+    assert not report.ok
+    assert "was seen before" in report.checks[0].detail
+
+
 @pytest.mark.parametrize("size", [1, 5, 30])
 def test_a_signed_head_that_contradicts_is_a_fork(size: int, home: Home) -> None:
     put_head(home, size, bytes(32))

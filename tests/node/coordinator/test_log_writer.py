@@ -178,7 +178,7 @@ def test_a_head_is_told_once_when_enough_witnesses_cosigned_it(two: Desk) -> Non
     two.cosign(second, size)
     two.cosign(second, size)
     (note,) = told
-    assert verify_head(SignedNote.parse(note), two.world.run, two.world.state.root).size == size
+    assert verify_head(SignedNote.parse(note), two.world.run, two.world.state.roots).size == size
 
 
 def test_shares_survive_a_restart(two: Desk) -> None:

@@ -25,6 +25,7 @@ from protocol.root import COORDINATOR, VERIFIER, Role, Root
 from protocol.seeds import log_origin, run_id
 from protocol.types import ZERO
 from tests.node.keys import secret
+from verification.root_versions import RootVersions
 from verification.witness import witness_name
 
 OWNER, PEN, OTHER, WITNESS, PARTNER = secret(100), secret(101), secret(102), secret(103), secret(104)
@@ -44,8 +45,7 @@ class Rules:
     def __init__(self) -> None:
         self.run = RUN
         self.tree = Tree()
-        self.root = Root.parse(ROOT.payload)
-        self.root_indices = [0]
+        self.roots = RootVersions(((0, Root.parse(ROOT.payload)),))
 
     @property
     def size(self) -> int:

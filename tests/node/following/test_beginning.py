@@ -118,8 +118,7 @@ async def test_a_beginning_under_a_later_coordinator(tmp_path: Path, autojump_cl
         assert await mine.follower(tmp_path, source).sync_once()
         assert mine.replica.size == 9
         source.extend([second])
-        source.replica.root_indices.append(9)
-        source.replica.root = Root.parse(Envelope.parse(second).payload)
+        source.replica.roots = source.replica.roots.followed_by(9, Root.parse(Envelope.parse(second).payload))
         source.sign(OTHER)
         assert await late.follower(tmp_path, source).sync_once()
         assert late.replica.size == 10

@@ -8,10 +8,11 @@ import pytest
 import trio.testing
 
 from node.disk.store import Store
+from node.following.ahead import AHEAD_KEY, stored_ahead
 from node.following.chains import ALTERNATIVES
 from node.following.heads import Heads, LogForked
 from node.following.roots import LOGGED_WITHIN, KnownRoots
-from node.following.service import AHEAD_KEY, LOG_PROTOCOL, MAX_ROOTS, stored_ahead
+from node.following.service import LOG_PROTOCOL, MAX_ROOTS
 from node.peering.call import serve_calls
 from protocol.checkpoint import Checkpoint
 from protocol.ed25519 import SecretKey
@@ -45,8 +46,7 @@ class Rules(copies.Rules):
     def apply(self, entry: bytes, **how: bool) -> Entry:
         parsed = super().apply(entry, **how)
         if isinstance(parsed.record, Root) and parsed.record.version > 1:
-            self.root = parsed.record
-            self.root_indices.append(self.size - 1)
+            self.roots = self.roots.followed_by(self.size - 1, parsed.record)
         return parsed
 
 
@@ -297,7 +297,7 @@ async def test_another_version_that_enough_signed_strands_nobody(
         hand_over(source)
         await follower.sync_once()
         assert mine.replica.size == source.replica.size
-        assert follower._heads.roots.tips == (mine.replica.root,)
+        assert follower._heads.roots.tips == (mine.replica.roots.newest,)
         assert follower._heads.roots.coordinators(99) == [NEW.public]
         assert mine.service._roots(1) == [SECOND]
         again = mine.follower(tmp_path, source)
@@ -350,7 +350,7 @@ def test_what_follows_only_a_version_that_is_not_logged_is_dropped(tmp_path: Pat
         assert sorted(root.version for root in roots.tips) == [2, 3]
         assert roots.coordinators(END + 1) == [NEW.public, OTHER.public]
         replica.apply(SECOND)
-        assert roots.tips == (replica.root,)
+        assert roots.tips == (replica.roots.newest,)
         for number in range(LOGGED_WITHIN + 1):
             replica.apply(tick(number + 500))
         assert roots.overdue is None
@@ -371,7 +371,7 @@ def test_roots_are_learned_in_order_and_kept(tmp_path: Path) -> None:
     third = version(3).seal(OWNER).encode()
     with store:
         assert not roots.learn([third])
-        assert roots.tips == (replica.root,)
+        assert roots.tips == (replica.roots.newest,)
         assert roots.learn([third, SECOND, third])
         assert [root.version for root in roots.tips] == [3]
         assert not roots.learn([SECOND, third])
@@ -398,7 +398,7 @@ def test_what_is_no_root_version(data: bytes, tmp_path: Path) -> None:
     replica, store, roots = known(tmp_path)
     with store:
         assert not roots.learn([data])
-        assert roots.tips == (replica.root,)
+        assert roots.tips == (replica.roots.newest,)
         assert store.get(AHEAD_KEY) is None
 
 
@@ -412,7 +412,7 @@ def test_a_log_that_leaves_a_root_out(tmp_path: Path) -> None:
         assert roots.overdue == 2
         replica.apply(SECOND)
         assert roots.overdue is None
-        assert roots.tips == (replica.root,)
+        assert roots.tips == (replica.roots.newest,)
 
 
 def test_starting_again_gives_a_log_no_more_time(tmp_path: Path) -> None:
@@ -443,7 +443,7 @@ async def test_roots_are_served_in_bounds(tmp_path: Path, autojump_clock: trio.t
         assert await client.roots(source.key, 12) == versions[11:]
         assert await client.roots(source.key, 10**9) == []
         await follower.sync_once()
-        assert mine.replica.root.version == 19
+        assert mine.replica.roots.newest.version == 19
 
 
 def test_a_strange_head_is_nobodys(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ from tests.node.keys import secret
 from tests.vectors import wire_generate
 from tests.vectors.record_examples import CONTRIBUTOR, COORDINATOR, STRANGER
 from tests.vectors.scenario import unhex
+from verification.root_versions import RootVersions
 
 SERVED = json.loads((wire_generate.FOLDER / "served.json").read_text(encoding="utf-8"))
 ENTRIES = [unhex(each) for each in SERVED["entries"]]
@@ -68,8 +69,6 @@ def test_a_rerun_changes_nothing() -> None:
 class Rules:
     """A replica that takes every entry."""
 
-    root_indices = (0,)
-
     def __init__(self) -> None:
         self.run = RUN
         self.tree = Tree()
@@ -79,8 +78,8 @@ class Rules:
         return self.tree.size
 
     @property
-    def root(self) -> Root:
-        return Root.parse(parse_entry(ENTRIES[0]).envelope.payload)
+    def roots(self) -> RootVersions:
+        return RootVersions(((0, Root.parse(parse_entry(ENTRIES[0]).envelope.payload)),))
 
     def apply(self, entry: bytes, *, is_verified: bool = False) -> Entry:
         self.tree.append(entry)
