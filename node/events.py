@@ -1,12 +1,15 @@
-"""What a running node tells its user: one object a line with `--json`, else one plain UTC line an event.
+"""What a running node tells its user, event by event; for programs one JSON object a line.
 
-Nothing here is read back by the program. An event has a short name, one sentence, and fields for machines.
+Nothing here is read back by the program. An event has a short name, one sentence, and fields for machines. How people see
+them: `node.screen`.
 """
 
 import json
-import sys
 import time
-from typing import Protocol, TextIO
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import trio
 
 Field = str | int | float | bool | None
 
@@ -19,22 +22,20 @@ class Events(Protocol):
         ...
 
 
-class EventPrinter:
-    """Prints events to a stream."""
+class JsonLines:
+    """Prints each event as one JSON object on standard output."""
 
-    def __init__(self, role: str, as_json: bool, stream: TextIO | None = None) -> None:
+    def __init__(self, role: str) -> None:
         self._role = role
-        self._as_json = as_json
-        self._stream = stream or sys.stdout
 
     def __call__(self, event: str, text: str, **values: Field) -> None:
         """See `Events`."""
-        now = time.time()
-        if self._as_json:
-            line = json.dumps({"event": event, "role": self._role, "unix_s": round(now, 3), "text": text, **values})
-        else:
-            line = f"{time.strftime('%Y-%m-%d %H:%M:%SZ', time.gmtime(now))} {self._role:<11} {text}"
-        print(line, file=self._stream, flush=True)
+        found = {"event": event, "role": self._role, "unix_s": round(time.time(), 3), "text": text, **values}
+        print(json.dumps(found), flush=True)
+
+    async def run(self, status: Callable[[], dict[str, Any]], commands: Mapping[str, Any]) -> None:
+        """See `node.screen.screen.Screen`: events are all that is printed."""
+        await trio.sleep_forever()
 
 
 def silent(event: str, text: str, **values: Field) -> None:

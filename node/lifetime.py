@@ -6,14 +6,17 @@ whatever is finished is on disk. A node that `gonode local` started stops when t
 
 import os
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import trio
 
-from node.control import serve_control
+from node.control import Command, serve_control
 from node.disk.home import Home
 from node.events import Events
+
+Beside = Callable[[Callable[[], dict[str, Any]], Mapping[str, Command]], Awaitable[None]]
+"""What runs beside a role until that ends: it is given the status, and the commands that the control socket takes."""
 
 SUPERVISOR_VARIABLE = "GONODE_SUPERVISOR"
 DONE = 0
@@ -35,6 +38,7 @@ class Lifetime:
         status: Callable[[], dict[str, Any]],
         contributors: Callable[[], dict[str, Any]],
         interrupt: Callable[[], None] | None = None,
+        beside: Sequence[Beside] = (),
     ) -> None:
         self._home = home
         self._events = events
@@ -43,6 +47,7 @@ class Lifetime:
         self._status = status
         self._contributors = contributors
         self._interrupt = interrupt or drain
+        self._beside = beside
         self._exit = DONE
         self._scope = trio.CancelScope()
 
@@ -52,12 +57,15 @@ class Lifetime:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._watch_signals)
                 nursery.start_soon(self._watch_supervisor)
-                nursery.start_soon(serve_control, self._home.control, self._commands())
+                commands = self._commands()
+                nursery.start_soon(serve_control, self._home.control, commands)
+                for beside in self._beside:
+                    nursery.start_soon(beside, self._status, commands)
                 await role()
                 nursery.cancel_scope.cancel()
         return self._exit
 
-    def _commands(self) -> dict[str, Callable[[], Awaitable[dict[str, Any]]]]:
+    def _commands(self) -> dict[str, Command]:
         async def status() -> dict[str, Any]:
             return self._status()
 

@@ -83,6 +83,7 @@ class Outbox:
         self._added = trio.Event()
         self._emptied = trio.Event()
         self._offers: dict[int, _Offer] = {}
+        self._put_s: dict[tuple[str, bytes], float] = {}
         self._failure = ""
         self._is_said = False
         self.waiting_since: float | None = None
@@ -92,6 +93,7 @@ class Outbox:
     def put(self, kind: str, key: bytes, envelope: Envelope, proof: bytes = b"") -> None:
         """Keeps an entry to be sent; the same (kind, key) again changes nothing."""
         self._member.store.put_outbox(kind, key, Post(envelope.encode(), proof).encode())
+        self._put_s.setdefault((kind, key), trio.current_time())
         self.wake()
 
     def wake(self) -> None:
@@ -250,11 +252,14 @@ class Outbox:
     def _end(self, item: OutboxItem, answer: Posted | CallRefused | None) -> None:
         """An item was logged, refused, or (None) dropped because its blob is lost."""
         index = answer.index if isinstance(answer, Posted) else None
+        put_s = self._put_s.pop((item.kind, item.key), None)
         if isinstance(answer, Posted):
             if answer.receipt:
                 self._member.store.put(f"receipt/{item.key.hex()}", answer.receipt)
             self.logged_size = max(self.logged_size, answer.index + 1)
-            self._member.events("logged", f"{item.kind} logged as #{index}.", kind=item.kind, index=index)
+            after_s = None if put_s is None else round(trio.current_time() - put_s, 3)
+            text = f"{item.kind} logged as #{index}."
+            self._member.events("logged", text, kind=item.kind, index=index, after_s=after_s)
         elif answer is not None:
             self._member.events("refused", f"{item.kind} refused: {answer}", kind=item.kind)
         self._member.store.drop_outbox(item.kind, item.key)

@@ -23,17 +23,19 @@ from node.disk.home import Home, read_ticket
 from node.disk.keyring import load_key, load_or_create_key
 from node.engine.process import open_engine
 from node.engine.settings import EngineSettings
-from node.events import EventPrinter, Events, silent
+from node.events import Events, silent
 from node.founding.invites import read_invite
 from node.launch import open_member
 from node.lifetime import Lifetime
 from node.member import Member
 from node.peering.reachability import UseRelays
 from node.relay import PublicRelay
+from node.screen.screen import Output, Screen, open_screen
 from node.standing import contributors_of
 from node.status import status_of
 from node.verifier.verifier import Verifier
 from protocol.ed25519 import SecretKey
+from verification.standing import name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class NodeOptions:
 
     home: Home
     ticket: str
-    as_json: bool
+    output: Output
     peering: Peering
 
 
@@ -96,7 +98,7 @@ async def _member(
 
 async def _live(
     options: NodeOptions,
-    events: EventPrinter,
+    screen: Screen,
     member: Member,
     role: Contributor | Verifier | PublicRelay | Mirror,
     status: Callable[[], dict[str, Any]],
@@ -115,20 +117,21 @@ async def _live(
             await role.run()
 
     contributors = partial(contributors_of, member.state)
-    return await Lifetime(options.home, events, drain, role.DRAINING, status, contributors).run(run)
+    lifetime = Lifetime(options.home, screen, drain, role.DRAINING, status, contributors, beside=(screen.run,))
+    return await lifetime.run(run)
 
 
 def run_contributor(options: RoleOptions, invite: Path | None, name: str | None, recovery_hash: bytes = b"") -> int:
     """Contributes until drained or stopped; the exit status."""
     selftest()
-    events = EventPrinter("contributor", options.as_json)
+    screen = open_screen("contributor", options.output)
     invitation = b"" if invite is None else read_invite(invite, read_ticket(options.ticket).run)
     secret = load_or_create_key(options.home.key("host"))
 
     async def main() -> int:
         async with (
-            open_engine(options.engine, events, options.home.fault) as engine,
-            _member(options, events, secret) as member,
+            open_engine(options.engine, screen, options.home.fault) as engine,
+            _member(options, screen, secret) as member,
         ):
             own_name = name or f"node-{secret.public.hex()[:8]}"
             role = Contributor(
@@ -136,10 +139,16 @@ def run_contributor(options: RoleOptions, invite: Path | None, name: str | None,
             )
 
             def status() -> dict[str, Any]:
-                more: dict[str, Any] = {"played": role.games, "engine": engine.status(), "queues": role.queues}
+                more: dict[str, Any] = {
+                    "name": name_of(member.state, secret.public) or own_name,
+                    "played": role.games,
+                    "today": role.today.status(),
+                    "engine": engine.status(),
+                    "queues": role.queues,
+                }
                 return status_of(member, "contributor", secret.public, role.outbox, **more)
 
-            return await _live(options, events, member, role, status)
+            return await _live(options, screen, member, role, status)
 
     return trio.run(main)
 
@@ -158,14 +167,14 @@ def run_replacement(options: NodeOptions, recovery: Path, old: bytes | None, inv
 def run_verifier(options: RoleOptions) -> int:
     """Verifies until drained or stopped; the exit status."""
     selftest()
-    events = EventPrinter("verifier", options.as_json)
+    screen = open_screen("verifier", options.output)
     host = load_or_create_key(options.home.key("host"))
     secret = load_or_create_key(options.home.key("verifier"))
 
     async def main() -> int:
         async with (
-            open_engine(options.engine, events, options.home.fault) as engine,
-            _member(options, events, host, coordinator_first=True, serves_relay=True) as member,
+            open_engine(options.engine, screen, options.home.fault) as engine,
+            _member(options, screen, host, coordinator_first=True, serves_relay=True) as member,
         ):
             options.home.fault.unlink(missing_ok=True)
             role = Verifier(member, secret, engine)
@@ -178,36 +187,36 @@ def run_verifier(options: RoleOptions) -> int:
                 }
                 return status_of(member, "verifier", secret.public, role.outbox, role.queues, **more)
 
-            return await _live(options, events, member, role, status)
+            return await _live(options, screen, member, role, status)
 
     return trio.run(main)
 
 
 def run_relay(options: NodeOptions) -> int:
     """Relays until drained or stopped; the exit status."""
-    events = EventPrinter("relay", options.as_json)
+    screen = open_screen("relay", options.output)
     secret = load_or_create_key(options.home.key("host"))
 
     async def main() -> int:
-        async with _member(options, events, secret, serves_relay=True) as member:
+        async with _member(options, screen, secret, serves_relay=True) as member:
             role = PublicRelay(member)
 
             def status() -> dict[str, Any]:
                 return status_of(member, "relay", secret.public, None, role.queues, **role.status())
 
-            return await _live(options, events, member, role, status)
+            return await _live(options, screen, member, role, status)
 
     return trio.run(main)
 
 
 def run_mirror(options: NodeOptions, once: bool) -> int:
     """Keeps a copy of the run until drained or stopped, or makes it once; the exit status."""
-    events = EventPrinter("mirror", options.as_json)
+    screen = open_screen("mirror", options.output)
     check_home(options.home)
     secret = load_or_create_key(options.home.key("host"))
 
     async def main() -> int:
-        async with _member(options, events, secret) as member:
+        async with _member(options, screen, secret) as member:
             role = Mirror(member)
             if once:
                 await role.take_once()
@@ -216,25 +225,25 @@ def run_mirror(options: NodeOptions, once: bool) -> int:
             def status() -> dict[str, Any]:
                 return status_of(member, "mirror", secret.public, None, role.queues, **role.status())
 
-            return await _live(options, events, member, role, status)
+            return await _live(options, screen, member, role, status)
 
     return trio.run(main)
 
 
 def run_coordinator(
-    home: Home, settings: EngineSettings, as_json: bool, peering: Peering, grow: str | None, train_device: str
+    home: Home, settings: EngineSettings, output: Output, peering: Peering, grow: str | None, train_device: str
 ) -> int:
     """Coordinates until stopped; the exit status. See `open_coordinator` for `grow` and `train_device`."""
     selftest()
-    events = EventPrinter("coordinator", as_json)
+    screen = open_screen("coordinator", output)
 
     async def main() -> int:
         async with AsyncExitStack() as stack:
-            engine = await stack.enter_async_context(open_engine(settings, events, home.fault))
+            engine = await stack.enter_async_context(open_engine(settings, screen, home.fault))
             opening = open_coordinator(
                 home,
                 engine,
-                events,
+                screen,
                 time.time,
                 listen=peering.listen,
                 announced=peering.announce,
@@ -257,7 +266,16 @@ def run_coordinator(
                     nursery.cancel_scope.cancel()
 
             drain = role.quiesce
-            lifetime = Lifetime(home, events, drain, role.DRAINING, status, role.contributors, interrupt=stop.set)
+            lifetime = Lifetime(
+                home,
+                screen,
+                drain,
+                role.DRAINING,
+                status,
+                role.contributors,
+                interrupt=stop.set,
+                beside=(screen.run,),
+            )
             return await lifetime.run(run)
 
     return trio.run(main)

@@ -16,15 +16,22 @@ def status_of(
 ) -> dict[str, Any]:
     """The object that `gonode status --json` prints; `queues` besides the outbox's and `more` are the role's own."""
     state, backoff = member.state, member.reach.backoff
+    has_log, newest = state.size >= 2, member.newest_head()
     tally = state.batches.tally(key) if role == "contributor" else state.batches.total()
     return {
         "role": role,
+        "version": member.build,
+        "key": key.hex(),
         "run": state.run.hex(),
-        "release": state.release.name if state.size >= 2 else None,
+        "run_name": state.manifest.name if has_log else None,
+        "release": state.release.name if has_log else None,
+        "release_id": state.release.id.hex() if has_log else None,
         "log_size": state.size,
+        "newest_size": None if newest is None else newest.size,
         "peers": len(member.transport.peers()),
         "links": links_of(member),
         "services": member.services.status(),
+        "fetching": fetching_of(member),
         "bans": bans_of(member),
         "contained": sum(member.transport.faults().values()),
         "next_try_in_s": round(backoff.next_try_in_s, 1) if backoff.failures else None,
@@ -35,6 +42,8 @@ def status_of(
         "verified": tally.verified,
         "pending": tally.pending,
         "rejected": tally.rejected,
+        "credit_plies": tally.credit_plies,
+        "credit_visits": tally.credit_visits,
         **more,
     }
 
@@ -76,6 +85,14 @@ def links_of(member: Member) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def fetching_of(member: Member) -> list[dict[str, Any]]:
+    """The blobs that are coming, such as a network's file, and how much of each is here."""
+    return [
+        {"blob": digest.hex(), "held_bytes": held, "total_bytes": total}
+        for digest, held, total in member.blobs.progress()
+    ]
 
 
 def bans_of(member: Member) -> list[dict[str, Any]]:

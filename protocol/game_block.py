@@ -86,6 +86,11 @@ class GameHeader:
         return self.moves - self.opening_moves
 
     @property
+    def outcome(self) -> str:
+        """Who won by how much, as SGF writes it: `B+3.5`, `W+1`, or `0`."""
+        return "0" if self.result == DRAW else f"{'.BW'[self.result]}+{abs(self.score_half) / 2:g}"
+
+    @property
     def points(self) -> int:
         """The number of different moves, the pass included."""
         return self.size * self.size + 1

@@ -31,6 +31,11 @@ class Part:
         """The chunks in the file."""
         return frozenset(range(len(self.chunks.hashes))) - self.missing
 
+    @property
+    def held_bytes(self) -> int:
+        """How much of the blob is in the file."""
+        return self.chunks.length - sum(map(self.chunks.chunk_bytes, self.missing))
+
     async def open(self) -> None:
         """Finds out which chunks an earlier fetch left whole; raises OSError."""
         self.missing = await self._work(self._scan)

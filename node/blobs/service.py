@@ -104,6 +104,10 @@ class BlobService:
         """The blobs that are being fetched."""
         return tuple(self._parts)
 
+    def progress(self) -> list[tuple[bytes, int, int]]:
+        """Of each blob that is being fetched: its digest, and how many of its bytes are here."""
+        return [(digest, part.held_bytes, part.chunks.length) for digest, part in self._parts.items()]
+
     async def fetch(
         self,
         digest: bytes,

@@ -1,10 +1,12 @@
 """`gonode coordinate`: lead a run, from the directory that `gonode run init` made."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from node.cli.options import announced, blob_limits, engine_of, json_lines, lan_option, listened
+from node.cli.options import announced, blob_limits, engine_of, lan_option, listened
+from node.cli.output import output_options
 
 
 def _shape(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -41,7 +43,7 @@ def _shape(context: click.Context, parameter: click.Parameter, value: str | None
 )
 @blob_limits
 @lan_option
-@json_lines
+@output_options
 def coordinate(
     directory: Path,
     kernel: str | None,
@@ -53,7 +55,7 @@ def coordinate(
     up: int | None,
     down: int | None,
     lan: bool,
-    as_json: bool,
+    output: Any,
 ) -> int:
     """Coordinate the run in DIRECTORY, made by `gonode run init`."""
     from node.blobs.options import BlobOptions
@@ -63,4 +65,4 @@ def coordinate(
     from node.roles import Peering, run_coordinator
 
     peering = Peering(listen, announce, lan, UseRelays.NEVER, BlobOptions(up, down, work=in_thread))
-    return run_coordinator(Home(directory), engine_of(kernel, threads, 1), as_json, peering, grow, train_device)
+    return run_coordinator(Home(directory), engine_of(kernel, threads, 1), output, peering, grow, train_device)

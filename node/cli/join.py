@@ -49,7 +49,7 @@ def join(
     kernel: str | None,
     threads: int | None,
     games: int | None,
-    as_json: bool,
+    output: Any,
     invite: Path | None,
     name: str | None,
     recovery: bytes,
@@ -64,4 +64,4 @@ def join(
     if kernel is not None and device != CPU:
         raise click.UsageError(f"A kernel is a processor's: --kernel does not go with --device {device}.")
     engine = engine_of(kernel, threads, games, device, nice)
-    return run_contributor(role_of(engine, ticket, directory, as_json, peering), invite, name, recovery)
+    return run_contributor(role_of(engine, ticket, directory, output, peering), invite, name, recovery)

@@ -182,11 +182,12 @@ def replace(ticket: str, recovery: Path, old: bytes | None, invalid_from: int | 
     from node.disk.home import HOMES, Home, read_ticket
     from node.peering.reachability import UseRelays
     from node.roles import NodeOptions, Peering, run_replacement
+    from node.screen.screen import Output
     from protocol.words import counted
 
     home = Home(directory or HOMES.expanduser() / read_ticket(ticket).run.hex()[:16])
     peering = Peering((), (), True, UseRelays.NEVER, UNLIMITED)
-    done = run_replacement(NodeOptions(home, ticket, False, peering), recovery, old, invalid_from)
+    done = run_replacement(NodeOptions(home, ticket, Output(), peering), recovery, old, invalid_from)
     lost = (
         f"{counted(done.batches, 'batch', 'batches')} with {counted(done.games, 'game')}" if done.batches else "nothing"
     )

@@ -5,7 +5,8 @@ from typing import Any
 
 import click
 
-from node.cli.options import blob_limits, json_lines, lan_option, listen_options, node_of, ticket_argument
+from node.cli.options import blob_limits, lan_option, listen_options, node_of, ticket_argument
+from node.cli.output import output_options
 
 
 @click.command()
@@ -15,9 +16,9 @@ from node.cli.options import blob_limits, json_lines, lan_option, listen_options
 @listen_options
 @blob_limits
 @lan_option
-@json_lines
-def mirror(ticket: str, directory: Path, once: bool, as_json: bool, **peering: Any) -> int:
+@output_options
+def mirror(ticket: str, directory: Path, once: bool, output: Any, **peering: Any) -> int:
     """Copy the run of TICKET to DIRECTORY/public, for audits and for web servers, and keep the copy up to date."""
     from node.roles import run_mirror
 
-    return run_mirror(node_of(ticket, directory, as_json, keep=None, **peering), once)
+    return run_mirror(node_of(ticket, directory, output, keep=None, **peering), once)

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from node.cli.output import output_options
+
 
 def blob_limits(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that limit how fast blobs leave and come."""
@@ -17,7 +19,6 @@ def blob_limits(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-json_lines = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 lan_option = click.option("--lan/--no-lan", default=True, show_default=True, help="Find nodes of the run on the LAN.")
 
 
@@ -58,8 +59,8 @@ def listen_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def peering_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The ticket and the options of every node that joins a run by it."""
+    command = output_options(command)
     for option in (
-        json_lines,
         lan_option,
         listen_options,
         click.option(
@@ -156,18 +157,18 @@ def engine_of(kernel: str | None, threads: int | None, games: int | None, device
     return engine_settings(parse_kernel(kernel), threads, games, device, nice)
 
 
-def role_of(engine: Any, ticket: str, directory: Path | None, as_json: bool, peering: dict[str, Any]) -> Any:
+def role_of(engine: Any, ticket: str, directory: Path | None, output: Any, peering: dict[str, Any]) -> Any:
     """The `node.roles.RoleOptions` of a node that plays; `peering` is what else `peering_options` gave."""
     from node.roles import RoleOptions
 
-    node = node_of(ticket, directory, as_json, **peering)
-    return RoleOptions(node.home, node.ticket, node.as_json, node.peering, engine)
+    node = node_of(ticket, directory, output, **peering)
+    return RoleOptions(node.home, node.ticket, node.output, node.peering, engine)
 
 
 def node_of(
     ticket: str,
     directory: Path | None,
-    as_json: bool,
+    output: Any,
     up: int | None,
     down: int | None,
     keep: int | None,
@@ -184,7 +185,7 @@ def node_of(
     run = read_ticket(ticket).run.hex()
     home = Home(directory or HOMES.expanduser() / run[:16])
     return NodeOptions(
-        home, ticket, as_json, Peering(**peering, relays=UseRelays(relay), blobs=BlobOptions(up, down, keep, in_thread))
+        home, ticket, output, Peering(**peering, relays=UseRelays(relay), blobs=BlobOptions(up, down, keep, in_thread))
     )
 
 

@@ -18,17 +18,17 @@ def verify(
     kernel: str | None,
     threads: int | None,
     games: int | None,
-    as_json: bool,
+    output: Any,
     request: bool,
     **peering: Any,
 ) -> int:
     """Verify and witness the run of TICKET, as one of its trusted members."""
-    options = role_of(engine_of(kernel, threads, games), ticket, directory, as_json, peering)
+    options = role_of(engine_of(kernel, threads, games), ticket, directory, output, peering)
     if request:
         from node.disk.keyring import load_or_create_key
 
         key = load_or_create_key(options.home.key("verifier")).public.hex()
-        click.echo(json.dumps({"event": "request", "key": key}) if as_json else key)
+        click.echo(json.dumps({"event": "request", "key": key}) if output.as_json else key)
         return 0
     from node.roles import run_verifier
 

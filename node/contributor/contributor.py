@@ -12,10 +12,12 @@ from typing import Any
 
 import trio
 
+from native.pool import Done
 from native.search import Player
 from node.contributor.fill_player import FillPlayer
 from node.contributor.registrar import Registrar
 from node.contributor.sealing import seal_batch
+from node.contributor.today import Today
 from node.disk.store import Series
 from node.engine.engine import Engine
 from node.gate_player import GatePlayer
@@ -26,6 +28,7 @@ from node.peering.transport import TransportError
 from node.status import queue_of
 from protocol.admission import REJECTED
 from protocol.ed25519 import SecretKey
+from protocol.game_block import GameHeader
 from verification.releases import ReleaseInfo
 from verification.setup import selfplay_job
 
@@ -70,6 +73,7 @@ class Contributor:
         self._fills = FillPlayer(member, secret, engine, kernel, self.outbox, self._gate)
         self._draining = trio.Event()
         self._packing = trio.Lock()
+        self.today = Today(member)
         self.games = 0
         self.plies = 0
         self.paused_since: float | None = None
@@ -236,11 +240,24 @@ class Contributor:
             slots.release()
         if not done.is_ok:
             return
-        member.store.put_game(release.id, counter, done.block)
+        with member.store.transaction():
+            member.store.put_game(release.id, counter, done.block)
+            self.today.add(done.plies)
         self.games += 1
         self.plies += done.plies
-        member.events("game", f"Game {counter} finished after {done.plies} plies.", counter=counter, plies=done.plies)
+        self._tell(counter, done)
         await self._pack(release, final=False)
+
+    def _tell(self, counter: int, done: Done) -> None:
+        result = GameHeader.parse(done.block).outcome
+        self._member.events(
+            "game",
+            f"Game {counter} finished after {done.plies} plies: {result}.",
+            counter=counter,
+            plies=done.plies,
+            visits=done.visits,
+            result=result,
+        )
 
     async def _pack(self, release: ReleaseInfo, final: bool) -> None:
         """Makes batches of the contiguous finished games; a final one holds whatever is left, also nothing."""

@@ -22,7 +22,7 @@ NODE = textwrap.dedent(
     from pathlib import Path
     import trio
     from node.disk.home import Home
-    from node.events import EventPrinter
+    from node.events import JsonLines
     from node.lifetime import Lifetime
 
     async def main(way):
@@ -41,7 +41,7 @@ NODE = textwrap.dedent(
         if way == "coordinator":
             interrupt = drained.set
         lifetime = Lifetime(
-            Home(Path(sys.argv[2])), EventPrinter("test", True), drained.set if way != "coordinator" else stop.set,
+            Home(Path(sys.argv[2])), JsonLines("test"), drained.set if way != "coordinator" else stop.set,
             f"Draining as {way}.", lambda: {"role": "test"}, lambda: {"contributors": []},
             interrupt=interrupt,
         )

@@ -11,7 +11,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from node.disk.store import Store
+from node.disk.store import Head, Store
 from node.events import silent
 from node.member import Member
 from node.outbox import BATCH, KINDS, Outbox
@@ -27,6 +27,7 @@ from tests.node.keys import secret
 from verification.state import LogState
 
 KEYS = {"role", "run", "release", "log_size", "peers", "links", "services", "bans", "contained", "queues"}
+KEYS |= {"version", "key", "run_name", "release_id", "newest_size", "fetching", "credit_plies", "credit_visits"}
 KEYS |= {"next_try_in_s", "games", "plies", "verified", "pending", "rejected"}
 WALL_S = 1_800_000_000.0
 
@@ -56,6 +57,12 @@ class Clocked:
             waits=waits,
             faults=lambda: {"handler": 2, "stream": 3},
         )
+        self.build = "0.4.1"
+        self.blobs = SimpleNamespace(progress=lambda: [(b"\3" * 32, 10, 40)])
+        self.newest: Head | None = None
+
+    def newest_head(self) -> Head | None:
+        return self.newest
 
     def clock(self) -> float:
         return WALL_S + trio.current_time() + self.skew_s
@@ -155,6 +162,15 @@ async def test_when_the_coordinator_is_tried_again(store: Store, autojump_clock:
     with member.reach.backoff.attempt():
         await trio.sleep(0)
     assert said(member, "verifier", b"")["next_try_in_s"] is None
+
+
+async def test_what_comes_and_how_far_the_log_is(store: Store) -> None:
+    member = Clocked(grown_world().state, store)
+    found = said(member, "verifier", b"\5" * 32)
+    assert found["fetching"] == [{"blob": "03" * 32, "held_bytes": 10, "total_bytes": 40}]
+    assert (found["newest_size"], found["key"], found["version"]) == (None, "05" * 32, "0.4.1")
+    member.newest = Head(member.state.size + 3, member.state.root, b"")  # type: ignore[arg-type]
+    assert said(member, "verifier", b"")["newest_size"] == member.state.size + 3
 
 
 async def test_a_contributor_counts_its_own(store: Store) -> None:

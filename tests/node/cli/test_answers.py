@@ -11,7 +11,7 @@ import pytest
 
 from node.cli.local import Screen, _finish
 from node.disk.home import Home
-from node.events import EventPrinter
+from node.events import JsonLines
 from node.local import LocalNetwork, LocalOptions
 from protocol.ticket import Ticket
 from tests.node.cli.gonode import Answer, gonode, the_object
@@ -77,7 +77,7 @@ def _captured(finish: Any) -> Answer:
 
 
 def test_events_are_an_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    printer = EventPrinter("contributor", True)
+    printer = JsonLines("contributor")
     printer("game", 'Game "3"\nfinished.', counter=3, plies=44)
     printer("waiting", "Nobody is there.")
     lines = capsys.readouterr().out.splitlines()
