@@ -14,7 +14,6 @@ from typing import Any
 import trio
 
 from native.search import selftest
-from node.audits.mirror import Mirror, check_home
 from node.blobs.options import BlobOptions
 from node.contributor.contributor import Contributor
 from node.contributor.replacing import Replaced, Replacer
@@ -28,6 +27,7 @@ from node.founding.invites import read_invite
 from node.launch import open_member
 from node.lifetime import Lifetime
 from node.member import Member
+from node.mirror import Mirror, check_home
 from node.peering.reachability import UseRelays
 from node.relay import PublicRelay
 from node.screen.screen import Output, Screen, open_screen

@@ -16,7 +16,7 @@ from node.following import follower, service
 from node.founding.manifest_file import load_manifest
 from node.peering.libp2p.quota import Limits
 from node.peering.links import LINKS
-from node.verifier.mirror import AT_ONCE
+from node.verifier.post_keeper import AT_ONCE
 from protocol.blob import CHUNK_BYTES
 from protocol.checkpoint import MAX_SIGNATURES
 
@@ -166,7 +166,7 @@ class Assumptions:
         24.98e-3 * 40.22, "times", "replay", "a replayed ply to a played one, of benchmarks.selfplay"
     )
     checked_plies_per_core_s: float = _measured(41_174, "plies/s", "admission", "cheap checks, at 7x7")
-    posts_at_once: int = _code(AT_ONCE, "posts", "node.verifier.mirror, passed on by one verifier")
+    posts_at_once: int = _code(AT_ONCE, "posts", "node.verifier.post_keeper, passed on by one verifier")
     post_s: float = _assumed(0.5, "s", "that one takes: some round trips, and the batch to the coordinator")
     most_verifiers: int = _code(
         MAX_SIGNATURES - 1, "verifiers", "protocol.checkpoint: lines of a note besides the log's"

@@ -98,7 +98,7 @@ def _audited(
 
         return audit_url(url, ticket, directory, options, report, tell)
     if ticket is not None:
-        from node.audits.mirror import audit_run
+        from node.audits.ticket_audit import audit_run
 
         return audit_run(ticket, directory, options, report, tell)
     from node.audits.folder_audit import audit_home

@@ -19,7 +19,7 @@ from node.peering.transport import TransportError
 from node.status import queue_of
 from node.verifier.accuser import accuse
 from node.verifier.epoch_keeper import NEW_KEY, NOT_APPROVED, Distrusted, EpochKeeper
-from node.verifier.mirror import Mirror
+from node.verifier.post_keeper import PostKeeper
 from node.verifier.witness import Witness
 from protocol.batch import Batch
 from protocol.ed25519 import SecretKey
@@ -67,8 +67,8 @@ class Verifier:
         self.outbox = Outbox(member, self._answered)
         self._epochs = EpochKeeper(member, secret)
         self._witness = Witness(member, secret, self._epochs)
-        self._mirror = Mirror(member, engine)
-        member.keeps = self._mirror.names
+        self._posts = PostKeeper(member, engine)
+        member.keeps = self._posts.names
         self._draining = trio.Event()
         self._busy: set[bytes] = set()
         self._logged: dict[bytes, int] = {}
@@ -81,15 +81,15 @@ class Verifier:
         """For `gonode status`: what is judged or waits to be, and until then that this key is not approved yet."""
         member, unapproved_since = self._member, self._epochs.unapproved_since
         if unapproved_since is not None:
-            return [queue_of(member, "approval", 1, NOT_APPROVED, unapproved_since), *self._mirror.queues]
+            return [queue_of(member, "approval", 1, NOT_APPROVED, unapproved_since), *self._posts.queues]
         if self._epochs.distrusted_since is not None:
             why = f"another key, for this one judges nothing more: {NEW_KEY}"
-            return [queue_of(member, "approval", 1, why, self._epochs.distrusted_since), *self._mirror.queues]
+            return [queue_of(member, "approval", 1, why, self._epochs.distrusted_since), *self._posts.queues]
         due = {each.key for each in self._waiting()} if member.state.size >= 2 else set()
         due |= self._busy
         awaited = [what for digest, what in self._awaited.items() if digest in due]
         waiting_for, since_s = min(awaited, key=lambda what: what[1], default=(None, None))
-        return [queue_of(member, "judging", len(due), waiting_for, since_s), *self._mirror.queues]
+        return [queue_of(member, "judging", len(due), waiting_for, since_s), *self._posts.queues]
 
     def drain(self) -> None:
         """Judge what waits, end the epoch, reveal its secret, then let `run` return."""
@@ -102,7 +102,7 @@ class Verifier:
             nursery.start_soon(keep, "outbox", self.outbox.run)
             nursery.start_soon(keep, "witness", self._witness.run)
             nursery.start_soon(keep, "epochs", self._epochs.run)
-            nursery.start_soon(keep, "mirror", self._mirror.run)
+            nursery.start_soon(keep, "mirror", self._posts.run)
             nursery.start_soon(keep, "judging", self._judge_all)
             await self._draining.wait()
             await self._member.until(lambda: True if self._is_idle() else None)

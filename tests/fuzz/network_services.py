@@ -29,7 +29,7 @@ from node.peering.post import Posted
 from node.peering.reach import RemoteReach
 from node.peering.table import MAX_OWN, PeerTable
 from node.peering.transport import MAX_FRAME, TransportError, peer_id
-from node.verifier.mirror import Mirror
+from node.verifier.post_keeper import PostKeeper
 from protocol import codec
 from protocol.blob import blob_digest
 from protocol.checkpoint import Checkpoint
@@ -168,7 +168,7 @@ def _post(desk: Desk, is_coordinator: bool) -> Take:
         if is_coordinator:
             answer = await _intake(desk, member).call(KEY, data)
         else:
-            answer = await Mirror(member, None).call(KEY, data)  # type: ignore[arg-type]  # the run takes no stamps
+            answer = await PostKeeper(member, None).call(KEY, data)  # type: ignore[arg-type]  # the run takes no stamps
         assert Posted.parse(answer).held != is_coordinator
         desk.renew()
         return True

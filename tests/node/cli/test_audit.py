@@ -60,7 +60,7 @@ def test_what_is_refused(server: Server, tmp_path: Path) -> None:
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("node.audits.http_files.AGAIN_S", 0.01)
-    monkeypatch.setattr("node.audits.mirror.FIND_WITHIN_S", 0.5)
+    monkeypatch.setattr("node.mirror.FIND_WITHIN_S", 0.5)
     assert "cannot be reached: Connection refused" in gonode("audit", "--url", "http://127.0.0.1:9/").refusal(3)
     assert "No peer of this run showed a cosigned log" in gonode("audit", "--ticket", TICKET).refusal(3)
     answer = gonode("mirror", TICKET, tmp_path, "--once", "--listen", "none", "--no-lan", "--json")

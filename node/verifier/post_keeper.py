@@ -1,4 +1,4 @@
-"""A verifier as a mirror: takes posts for the coordinator, keeps them while it is away, and passes them on in order.
+"""A verifier as a mirror of posts, `PostKeeper`: takes posts for the coordinator, keeps them while it is away, and passes them on in order.
 
 Spec: `docs/spec/swarm.md` ("Mirrors"), `docs/spec/wire.md` ("Post"). Invariants: what was said to be kept is on disk with
 its blob until the log has it or can never have it; the batches of one (owner, release) are passed on by their counters;
@@ -41,7 +41,7 @@ PROVIDE_EVERY_S: Final = 1200.0
 PROVIDE_AGAIN_S: Final = 60.0
 
 
-class Mirror:
+class PostKeeper:
     """Serves posts from when it is made; `run` passes on what is kept."""
 
     def __init__(self, member: Member, engine: Engine, quota: Quota | None = None) -> None:

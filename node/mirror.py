@@ -6,29 +6,20 @@ beside it what anybody has; what nobody has is asked for again, later each time.
 """
 
 import logging
-import tempfile
-from collections.abc import Callable
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, Final
 
 import trio
 
 from node.audits.copies import COPY, MAX_BLOB, require_plain_copy
 from node.audits.errors import AuditInputError
-from node.audits.folder_audit import audit_home
-from node.disk.home import Home, read_ticket
-from node.disk.keyring import load_or_create_key
+from node.disk.home import Home
 from node.disk.publisher import Publisher
 from node.disk.store import Head
-from node.events import silent
-from node.launch import open_member
 from node.member import Member
 from node.peering.transport import TransportError, Unreachable
 from node.status import queue_of
 from protocol.checkpoint import SignedNote
 from protocol.layout import CHECKPOINT
-from verification.audit.audit import AuditOptions, AuditReport, Check
 from verification.audit.files import kept_blobs
 from verification.audit.folder import Progress, Tell
 from verification.training import kept_states
@@ -202,35 +193,3 @@ def check_home(home: Home) -> None:
         if home.key(role).exists():
             raise AuditInputError(f"{home.directory}: a {role}'s key lies here; use another directory for a copy.")
     require_plain_copy(home)
-
-
-async def mirror_once(ticket: str, home: Home, tell: Tell | None = None) -> None:
-    """Makes `home`'s public folder a copy of the run as its newest cosigned head shows it; raises Unreachable."""
-    from node.peering.libp2p.opening import open_libp2p
-
-    check_home(home)
-    parsed = read_ticket(ticket)
-    home.store_ticket(parsed)
-    secret = load_or_create_key(home.key("host"))
-    here = ["/ip4/127.0.0.1/tcp/0"]
-    async with open_member(home, parsed, secret, open_libp2p, silent, here, await_log=False) as member:
-        await Mirror(member, tell).take_once()
-
-
-def audit_run(
-    ticket: str,
-    directory: Path | None,
-    options: AuditOptions,
-    report: Callable[[Check], None] | None,
-    tell: Tell | None = None,
-) -> AuditReport:
-    """Copies the run of a ticket to `directory`, or to a temporary folder, and audits it there.
-
-    Raises AuditInputError, HomeError, StoreError, TransportError.
-    """
-    with ExitStack() as stack:
-        if directory is None:
-            directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gonode-audit-")))
-        home = Home(directory)
-        trio.run(mirror_once, ticket, home, tell)
-        return audit_home(home, options, report, tell, is_copy=True)

@@ -24,7 +24,7 @@ from node.peering.memory.network import MemoryNetwork
 from node.peering.post import HELD, POST_PROTOCOL, Post, Posted
 from node.peering.reach import RemoteReach
 from node.peering.transport import Misdeed, PeerGone, Unreachable, peer_id
-from node.verifier.mirror import AT_ONCE_OF_AUTHOR, Mirror
+from node.verifier.post_keeper import AT_ONCE_OF_AUTHOR, PostKeeper
 from node.verifier.shelf import PREFIX, Quota
 from protocol.blob import blob_digest
 from protocol.envelope import Envelope
@@ -75,7 +75,7 @@ class Desk:
         self.said.append((event, text))
 
     @asynccontextmanager
-    async def mirror(self) -> AsyncIterator[Mirror]:
+    async def mirror(self) -> AsyncIterator[PostKeeper]:
         """The verifier's node, from what its disk holds."""
         address = f"/memory/1/p2p/{peer_id(COORDINATOR.public)}"
         ticket = Ticket(self.world.run, bytes(32), (address,))
@@ -97,7 +97,7 @@ class Desk:
                     trio.current_time,
                     Random(1),
                 )
-                mirror = Mirror(self.member, InlineEngine(), self.quota)
+                mirror = PostKeeper(self.member, InlineEngine(), self.quota)
                 nursery.start_soon(mirror.run)
                 yield mirror
                 nursery.cancel_scope.cancel()

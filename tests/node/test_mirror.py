@@ -11,10 +11,10 @@ import trio.testing
 
 from node.audits.errors import AuditInputError
 from node.audits.folder_audit import audit_home
-from node.audits.mirror import AGAIN_S, LOOK_S, Mirror, check_home
 from node.disk.blob_store import BlobStore
 from node.disk.home import Home
 from node.disk.store import Head, Store
+from node.mirror import AGAIN_S, LOOK_S, Mirror, check_home
 from node.peering.transport import Unreachable
 from node.services import Services
 from protocol.checkpoint import Checkpoint, SignedNote
