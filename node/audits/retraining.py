@@ -18,13 +18,14 @@ import trio
 
 from node.coordinator.trainer_process import TrainingFailed, train
 from node.disk.blob_store import BlobStore
+from node.disk.files import write_file
 from node.training.job_file import JobSegment, TrainingJob
 from node.training.train_record import Begun, load_result, state_file, train_record
 from protocol.blob import blob_digest
 from protocol.types import ZERO
 from protocol.window import TrainRecord
 from verification.audit.folder import AuditFault
-from verification.audit.retrain import Distance, Machine, Repeated, Task, Unrepeatable
+from verification.audit.repetition import Distance, Machine, Repeated, Task, Unrepeatable
 from verification.training import STATE_EVERY_STEPS
 
 WORKERS: Final = 1
@@ -36,7 +37,7 @@ OF_THE_LOG: Final = ("no-rows", "policy-not-finite", "value-off-range", "repeate
 
 
 class Retraining:
-    """See `verification.audit.retrain.Repeat`."""
+    """See `verification.audit.repetition.Repeat`."""
 
     def __call__(self, task: Task) -> Repeated:
         """Trains in a temporary folder; see `Repeat`."""
@@ -131,9 +132,7 @@ class _Repetition:
         data = self._task.blob(digest)
         if data is None:
             raise Unrepeatable(f"{what}, blob {digest.hex()[:16]}, is not here.")
-        path = self._blobs.path(digest)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        write_file(self._blobs.path(digest), data, is_durable=False)
 
     def _distance(self, job: Path, logged: bytes, record: TrainRecord | None) -> Distance | None:
         """How far what came out is from what is logged; None where that is not here."""
@@ -141,11 +140,10 @@ class _Repetition:
         if state is None:
             return None
         folder = self._folder / "logged"
-        folder.mkdir()
-        (folder / "state.bin").write_bytes(state)
+        write_file(folder / "state.bin", state, is_durable=False)
         network = None if record is None else self._task.blob(self._plan.record.network_blob)
         if network is not None:
-            (folder / "network.bin").write_bytes(network)
+            write_file(folder / "network.bin", network, is_durable=False)
         found = compared(job, folder)
         policy = found.get("network", {}).get("policy_divergence")
         return Distance(found["state"]["largest"], found["state"]["rms"], policy)

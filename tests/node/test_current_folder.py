@@ -11,7 +11,7 @@ from node.audits.retraining import compared
 from node.coordinator.trainer_process import TrainingFailed, train
 from node.local import LocalNetwork, LocalOptions
 from trainer.data.crew import Crew
-from verification.audit.retrain import Unrepeatable
+from verification.audit.repetition import Unrepeatable
 
 NAMES = ("json", "struct", "pickle", "pathlib", "typing", "numpy", "torch", "click", "trainer", "native", "node")
 

@@ -17,8 +17,9 @@ from verification.audit.games import Replaying, audit_gate, audit_window, replay
 from verification.audit.head import Head, audit_head
 from verification.audit.rejections import audit_rejections
 from verification.audit.release import audit_chain, audit_release, find_release
+from verification.audit.repetition import Repeat
 from verification.audit.replays import Memory, NoMemory
-from verification.audit.retrain import Repeat, audit_retrain
+from verification.audit.retrain import audit_retrain
 from verification.audit.ringers import audit_ringers
 from verification.releases import ReleaseInfo
 

@@ -31,7 +31,8 @@ from trainer.job import Job
 from verification import training
 from verification.audit.audit import AuditOptions, Check, audit
 from verification.audit.folder import AuditFault, Folder
-from verification.audit.retrain import Task, audit_retrain
+from verification.audit.repetition import Task
+from verification.audit.retrain import audit_retrain
 from verification.cycles import WindowInfo
 from verification.identities import BatchInfo
 from verification.training import CyclePlan, cycle_samples, plan_of
