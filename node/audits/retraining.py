@@ -16,11 +16,15 @@ from typing import Any, Final
 
 import trio
 
-from node.coordinator.trainer_process import TrainingFailed, train
 from node.disk.blob_store import BlobStore
 from node.disk.files import write_file
+from node.training.errors import TrainingFailed
+from node.training.events import Event, Progress
 from node.training.job_file import JobSegment, TrainingJob
-from node.training.train_record import Begun, load_result, state_file, train_record
+from node.training.json_values import value_of
+from node.training.result import load_result, load_segment
+from node.training.train_record import Begun, state_file, train_record
+from node.training.trainer_process import train
 from protocol.blob import blob_digest
 from protocol.types import ZERO
 from protocol.window import TrainRecord
@@ -59,25 +63,27 @@ class _Repetition:
         if (start := plan.parent if segment is None else segment.parent) is not None:
             self._lay(start, "a train state")
         job = self._trained(task.machine.device)
-        result = load_result(job.out)
         if segment is None:
+            result = load_result(job.out)
+            trained = result.trained
             base, seed = plan.record.base, plan.record.seed
             begun = Begun(plan.window, base, plan.parent, seed, plan.parent_samples)
             record = train_record(begun, job.out, result, blob_digest)
             state, logged = record.state, plan.record.state
         else:
+            trained = load_segment(job.out)
             record, logged = None, segment.state
-            state = blob_digest(state_file(job.out, result["step"]).read_bytes())
+            state = blob_digest(state_file(job.out, trained.step).read_bytes())
         distance, wrong = None, ""
         try:
             distance = None if state == logged else self._distance(job.path, logged, record)
         except AuditFault as fault:
             wrong = str(fault)
         return Repeated(
-            machine=Machine(result["torch"], result["device"], result["capability"]),
+            machine=Machine(trained.torch, trained.device, trained.capability),
             state=state,
-            batches=result["batches"],
-            skipped=len(result["skipped"]),
+            batches=trained.batches,
+            skipped=trained.skipped,
             record=record,
             distance=distance,
             wrong=wrong,
@@ -123,9 +129,9 @@ class _Repetition:
             segment=part,
         )
 
-    async def _hear(self, event: dict[str, Any]) -> None:
-        if event.get("event") == "progress":
-            self._task.step(event["step"], event["steps"])
+    async def _hear(self, event: Event) -> None:
+        if isinstance(event, Progress):
+            self._task.step(event.step, event.steps)
 
     def _lay(self, digest: bytes, what: str) -> None:
         """Puts a blob where the job looks for it; raises Unrepeatable, or AuditFault for a wrong one."""
@@ -144,9 +150,7 @@ class _Repetition:
         network = None if record is None else self._task.blob(self._plan.record.network_blob)
         if network is not None:
             write_file(folder / "network.bin", network, is_durable=False)
-        found = compared(job, folder)
-        policy = found.get("network", {}).get("policy_divergence")
-        return Distance(found["state"]["largest"], found["state"]["rms"], policy)
+        return compared(job, folder)
 
 
 def environment_of(capability: str) -> dict[str, str]:
@@ -161,14 +165,25 @@ def environment_of(capability: str) -> dict[str, str]:
     return environment
 
 
-def compared(job: Path, folder: Path) -> dict[str, Any]:
+def distance_of(event: Any) -> Distance:
+    """What the event `compared` says; raises KeyError or ValueError."""
+    state = value_of(event, "state", dict)
+    network = value_of(event, "network", dict) if "network" in event else None
+    return Distance(
+        largest=value_of(state, "largest", float),
+        rms=value_of(state, "rms", float),
+        policy_divergence=None if network is None else value_of(network, "policy_divergence", float),
+    )
+
+
+def compared(job: Path, folder: Path) -> Distance:
     """What `python -m trainer compare` says; raises AuditFault where what is logged is no train state or network."""
     command = [sys.executable, "-P", "-m", "trainer", "compare", str(job), str(folder)]  # -P: as for `train`
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     for line in reversed(ended.stdout.splitlines()):
         event = json.loads(line)
         if event.get("event") == "compared":
-            return dict(event)
+            return distance_of(event)
         if event.get("error") == "bad-tensors":
             raise AuditFault(f"what is logged cannot be compared with. {event.get('why')}")
     raise Unrepeatable(f"comparing failed: {ended.stderr.strip().splitlines()[-1:] or ended.returncode}")

@@ -177,9 +177,10 @@ def _line(state: dict[str, Any], plies_per_s: float, seconds: float) -> str:
     training = state.get("training") or {}
     doing = state.get("doing", "starting")
     if doing == "training" and training.get("steps"):
-        from node.coordinator.training_words import training_words
+        from node.training.events import Progress
+        from node.training.words import training_words
 
-        doing = f"training {training_words(training)}"
+        doing = f"training {training_words(Progress.parse(training))}"
     elif doing == "gating" and state.get("gate") is not None:
         doing = f"gating, {state['gate']} pairs counted"
     return (

@@ -116,8 +116,8 @@ def _leave(sentence: str, status: int) -> NoReturn:
 
 def status_of(error: BaseException) -> int | None:
     """The exit status of an error that is the user's or the world's, None for a fault of the program."""
-    from node.coordinator.trainer_process import TrainingFailed
     from node.refusals import NO_ERRORS, REFUSALS, UNREACHABLE_ERRORS
+    from node.training.errors import TrainingFailed
 
     if isinstance(error, BaseExceptionGroup):
         found = [status_of(inner) for inner in error.exceptions]

@@ -14,6 +14,7 @@ from node.cli.training_screen import Bar, Lines, Screen
 
 if TYPE_CHECKING:
     from node.training.request import Prepared
+    from node.training.result import CycleResult
 
 
 @click.command()
@@ -85,47 +86,46 @@ def train(
     if result is None:
         screen.say(f"Stopped; the same command goes on with {prepared.job.parent}.")
         return INTERRUPTED
-    summary = summarise(prepared, result, time.monotonic() - started)
     if as_json:
-        click.echo(json.dumps(summary))
+        click.echo(json.dumps(summarise(prepared, result, time.monotonic() - started)))
     else:
-        click.echo(describe(summary))
+        click.echo(describe(prepared, result))
     return 0
 
 
-def summarise(prepared: "Prepared", result: dict[str, Any], seconds: float) -> dict[str, Any]:
+def summarise(prepared: "Prepared", result: "CycleResult", seconds: float) -> dict[str, Any]:
     """What `--json` prints."""
-    folder = prepared.job.parent
+    folder, trained = prepared.job.parent, result.trained
     return {
         "run": prepared.run,
         "shape": prepared.shape,
-        "network": str(folder / result["network"]["path"]),
-        "weights": str(folder / result["weights"]["path"]),
-        "steps": result["steps"],
-        "samples": result["samples"],
-        "processes": result["processes"],
-        "device": result["device"],
-        "rows": result["rows"],
+        "network": str(folder / result.network),
+        "weights": str(folder / result.weights),
+        "steps": trained.steps,
+        "samples": result.samples,
+        "processes": trained.processes,
+        "device": trained.device,
+        "rows": result.rows,
         "batches": prepared.batches,
         "missing": prepared.missing,
-        "skipped": len(result["skipped"]),
-        "losses": result["losses"],
-        "held_out_losses": result["held_out_losses"],
-        "rounding": result["rounding"],
+        "skipped": trained.skipped,
+        "losses": result.losses.to_json(),
+        "held_out_losses": {} if result.held_out is None else result.held_out.to_json(),
+        "rounding": result.rounding.to_json(),
         "seconds": round(seconds, 1),
     }
 
 
-def describe(summary: dict[str, Any]) -> str:
+def describe(prepared: "Prepared", result: "CycleResult") -> str:
     """The same for people."""
     from protocol.words import counted
 
-    losses = summary["held_out_losses"] or summary["losses"]
-    kind = "held-out losses" if summary["held_out_losses"] else "losses"
+    losses = (result.held_out or result.losses).to_json()
+    kind = "losses" if result.held_out is None else "held-out losses"
     parts = ", ".join(f"{name.removesuffix('_loss')} {value:.3f}" for name, value in losses.items() if name != "loss")
     return (
-        f"{summary['network']}: {summary['shape']}, {counted(summary['steps'], 'step')}, "
-        f"{summary['samples']:,} samples of {summary['rows']:,} rows; {kind} {parts}."
+        f"{prepared.job.parent / result.network}: {prepared.shape}, {counted(result.trained.steps, 'step')}, "
+        f"{result.samples:,} samples of {result.rows:,} rows; {kind} {parts}."
     )
 
 

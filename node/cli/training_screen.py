@@ -5,12 +5,13 @@ Spec of what is shown: docs/spec/train-state.md ("Events").
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from node.coordinator.training_words import clock
+from node.training.events import Event, Exporting, Note, Progress, Skipped
+from node.training.words import clock
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich import progress
 
 EVERY_S = 10.0
 
@@ -22,7 +23,7 @@ class Screen(Protocol):
         """One line that stays."""
         ...
 
-    def hear(self, event: dict[str, Any]) -> None:
+    def hear(self, event: Event) -> None:
         """An event of the trainer."""
         ...
 
@@ -41,14 +42,13 @@ class Lines:
         """See `Screen.say`."""
         print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
-    def hear(self, event: dict[str, Any]) -> None:
+    def hear(self, event: Event) -> None:
         """See `Screen.hear`."""
-        kind = event.get("event")
-        if kind == "progress":
+        if isinstance(event, Progress):
             now = time.monotonic()
-            if now - self._last >= EVERY_S or event["step"] == event["steps"]:
+            if now - self._last >= EVERY_S or event.step == event.steps:
                 self._last = now
-                self.say(f"step {event['step']} of {event['steps']}  {numbers(event)}")
+                self.say(f"step {event.step} of {event.steps}  {numbers(event)}")
         elif (text := sentence(event)) is not None:
             self.say(text)
 
@@ -60,7 +60,7 @@ class Bar:
     """A bar that is renewed, on a terminal."""
 
     def __init__(self) -> None:
-        self._bar: Progress | None = None
+        self._bar: progress.Progress | None = None
 
     def say(self, text: str) -> None:
         """See `Screen.say`."""
@@ -70,11 +70,11 @@ class Bar:
         else:
             self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def hear(self, event: dict[str, Any]) -> None:
+    def hear(self, event: Event) -> None:
         """See `Screen.hear`."""
-        if event.get("event") == "progress":
-            bar = self._begun(event["steps"])
-            bar.update(bar.task_ids[0], completed=event["step"], numbers=brief(event))
+        if isinstance(event, Progress):
+            bar = self._begun(event.steps)
+            bar.update(bar.task_ids[0], completed=event.step, numbers=brief(event))
         elif (text := sentence(event)) is not None:
             self.say(text)
 
@@ -84,35 +84,41 @@ class Bar:
             self._bar.stop()
             self._bar = None
 
-    def _begun(self, steps: int) -> "Progress":
+    def _begun(self, steps: int) -> "progress.Progress":
+        from rich import progress
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         if self._bar is None:
-            columns = (BarColumn(20), MofNCompleteColumn(), TextColumn("{task.fields[numbers]}", markup=False))
-            self._bar = Progress(*columns, console=Console(stderr=True), redirect_stdout=False)
+            columns = (
+                progress.BarColumn(20),
+                progress.MofNCompleteColumn(),
+                progress.TextColumn("{task.fields[numbers]}", markup=False),
+            )
+            self._bar = progress.Progress(*columns, console=Console(stderr=True), redirect_stdout=False)
             self._bar.add_task("training", total=steps, numbers="")
             self._bar.start()
         return self._bar
 
 
-def numbers(event: dict[str, Any]) -> str:
+def numbers(event: Progress) -> str:
     """What a progress event says besides its step."""
-    losses = f"loss {event['loss']:.3f}, policy {event['policy_loss']:.3f}, value {event['value_loss']:.3f}"
-    waited = f"waited {100 * event['waiting_share']:.0f} %  " if "waiting_share" in event else ""
-    return f"{losses}  {event['samples_per_s']:,} samples/s  {waited}{clock(event['seconds_left'])} left"
+    losses = f"loss {event.loss:.3f}, policy {event.policy_loss:.3f}, value {event.value_loss:.3f}"
+    waited = f"waited {100 * event.waiting_share:.0f} %"
+    return f"{losses}  {event.samples_per_s:,} samples/s  {waited}  {clock(event.seconds_left)} left"
 
 
-def brief(event: dict[str, Any]) -> str:
+def brief(event: Progress) -> str:
     """The same where a bar needs room."""
-    return f"loss {event['loss']:.3f}  {event['samples_per_s']:,} samples/s  {clock(event['seconds_left'])} left"
+    return f"loss {event.loss:.3f}  {event.samples_per_s:,} samples/s  {clock(event.seconds_left)} left"
 
 
-def sentence(event: dict[str, Any]) -> str | None:
+def sentence(event: Event) -> str | None:
     """The line that an event other than progress deserves."""
-    kind = event.get("event")
-    if kind == "skipped":
-        return f"Batch {event.get('batch')} was skipped: {event.get('why')}"
-    if kind == "note":
-        return str(event.get("text"))
-    return "Rounding to the integer network." if kind == "exporting" else None
+    match event:
+        case Skipped():
+            return str(event)
+        case Note(text):
+            return text
+        case Exporting():
+            return "Rounding to the integer network."
+    return None

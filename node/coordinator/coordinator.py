@@ -22,7 +22,6 @@ from node.coordinator.prosecutor import Prosecutor
 from node.coordinator.repeater import Repeater
 from node.coordinator.scrutineer import Scrutineer
 from node.coordinator.statistician import Statistician
-from node.coordinator.trainer_process import Train, TrainingFailed
 from node.coordinator.training_cycle import TrainingCycle
 from node.engine.engine import Engine
 from node.gate_player import GatePlayer
@@ -32,6 +31,8 @@ from node.peering.call import serve_calls
 from node.peering.post import COSIGN_PROTOCOL, POST_PROTOCOL
 from node.standing import contributors_of
 from node.status import status_of
+from node.training.errors import TrainingFailed
+from node.training.trainer_process import Train
 from protocol.ed25519 import SecretKey
 from protocol.receipt import Tick
 from verification.cycles import WindowInfo

@@ -15,7 +15,6 @@ from node.blobs.options import UNLIMITED, BlobOptions
 from node.coordinator.coordinator import Coordinator
 from node.coordinator.growth import Growth
 from node.coordinator.log_writer import LogWriter
-from node.coordinator.trainer_process import Train, train
 from node.disk.blob_store import BlobStore
 from node.disk.home import Home
 from node.disk.keyring import load_key
@@ -40,6 +39,7 @@ from node.peering.post import Post, Posted
 from node.peering.reach import Verify
 from node.peering.table import PeerTable
 from node.peering.transport import MAX_CONNECTIONS, Transport, Unreachable
+from node.training.trainer_process import Train, train
 from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.envelope import Envelope
 from protocol.errors import ProtocolError

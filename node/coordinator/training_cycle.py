@@ -13,11 +13,13 @@ from typing import Any
 
 from node.coordinator.growth import Growth
 from node.coordinator.log_writer import LogWriter
-from node.coordinator.trainer_process import Train, TrainingFailed
-from node.coordinator.training_progress import TrainingProgress
 from node.member import Member
+from node.training.errors import TrainingFailed
 from node.training.job_file import TrainingJob
-from node.training.train_record import Begun, load_result, state_file, train_record
+from node.training.progress import TrainingProgress
+from node.training.result import Losses, load_result
+from node.training.train_record import Begun, state_file, train_record
+from node.training.trainer_process import Train
 from protocol.ed25519 import SecretKey
 from protocol.window import GivenUpCycle, TrainRecord, WindowCommitment
 from protocol.words import counted
@@ -69,8 +71,9 @@ class TrainingCycle:
 
     @property
     def progress(self) -> dict[str, Any]:
-        """What the trainer said last of how far it is; empty before that."""
-        return self._progress.now
+        """What the trainer said last of how far it is, for the status; empty before that."""
+        now = self._progress.now
+        return {} if now is None else now.to_json()
 
     def commit(self, commitment: WindowCommitment) -> None:
         """Logs the window that is due."""
@@ -100,9 +103,10 @@ class TrainingCycle:
         self._log.append(record.seal(self._secret))
         self._growth.settle(record.shape)
         member.wake()
+        losses = _losses(result.held_out)
         member.events(
             "candidate",
-            f"Candidate of cycle {record.cycle}: {record.shape}, {counted(record.steps, 'step')}, {_losses(result)}.",
+            f"Candidate of cycle {record.cycle}: {record.shape}, {counted(record.steps, 'step')}, {losses}.",
             cycle=record.cycle,
             steps=record.steps,
             shape=record.shape,
@@ -174,6 +178,7 @@ class TrainingCycle:
             blobs.delete(digest)
 
 
-def _losses(result: dict[str, Any]) -> str:
-    losses = ", ".join(f"{name} {value:.3f}" for name, value in sorted(result["held_out_losses"].items()))
-    return f"losses {losses}" if losses else "no games held out yet to measure losses on"
+def _losses(held_out: Losses | None) -> str:
+    if held_out is None:
+        return "no games held out yet to measure losses on"
+    return "losses " + ", ".join(f"{name} {value:.3f}" for name, value in sorted(held_out.to_json().items()))

@@ -1,1 +1,1 @@
-"""Training outside of a run, from the admitted data that a folder holds."""
+"""The trainer as a node has it: its process, jobs, events and results; and training outside of a run."""

@@ -4,23 +4,24 @@ The trainer keeps its states; a session that ended in any way is gone on with by
 """
 
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
 
 import trio
 
-from node.coordinator.trainer_process import TrainingFailed, train
+from node.training.errors import TrainingFailed
+from node.training.events import Event
 from node.training.request import Prepared
-from node.training.train_record import load_result
+from node.training.result import CycleResult, load_result
+from node.training.trainer_process import Report, train
 
 SAVE_WITHIN_S = 600.0
 """How long one step of a large network, and saving it, may take after Ctrl-C; another Ctrl-C does not wait."""
 
-Listener = Callable[[dict[str, Any]], None]
+Listener = Callable[[Event], None]
 
 
-async def run_session(prepared: Prepared, listener: Listener) -> dict[str, Any] | None:
+async def run_session(prepared: Prepared, listener: Listener) -> CycleResult | None:
     """Trains to the end and gives the result; None when a signal asked to stop and the state is saved.
 
     Raises TrainingFailed.
@@ -40,8 +41,8 @@ def require_trainer() -> None:
             raise TrainingFailed(f"Training needs {name}: install gonode with its extra, `gonode[train]`.", 2)
 
 
-def _reporting(listener: Listener) -> Callable[[dict[str, Any]], Awaitable[None]]:
-    async def report(event: dict[str, Any]) -> None:
+def _reporting(listener: Listener) -> Report:
+    async def report(event: Event) -> None:
         listener(event)
 
     return report

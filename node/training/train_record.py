@@ -5,17 +5,14 @@ cycle compares it with the logged one. States, network and weights are named by 
 """
 
 import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from node.training.result import CycleResult, Losses, Rounding
 from protocol.types import ZERO
 from protocol.window import LossReport, RoundingReport, StatePoint, TrainRecord
 from verification.cycles import WindowInfo
-
-LOSSES = ("policy", "opponent_policy", "value", "score", "ownership")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +27,17 @@ class Begun:
     samples: int
 
 
-def load_result(folder: Path) -> dict[str, Any]:
-    """The result of a training that is done."""
-    found = json.loads((folder / "result.json").read_bytes())
-    assert isinstance(found, dict)
-    return found
-
-
 def state_file(folder: Path, step: int) -> Path:
     """Where a trainer leaves the state after a step of the run."""
     return folder / f"train_state-{step:010d}.bin"
 
 
-def train_record(begun: Begun, folder: Path, result: dict[str, Any], put: Callable[[bytes], bytes]) -> TrainRecord:
+def train_record(begun: Begun, folder: Path, result: CycleResult, put: Callable[[bytes], bytes]) -> TrainRecord:
     """The record of the finished cycle in `folder`; `put` gets each file's bytes and gives its blob digest."""
-    network = (folder / result["network"]["path"]).read_bytes()
-    weights = (folder / result["weights"]["path"]).read_bytes()
-    states = tuple(
-        StatePoint(point["step"], put(state_file(folder, point["step"]).read_bytes())) for point in result["states"]
-    )
+    trained = result.trained
+    network = (folder / result.network).read_bytes()
+    weights = (folder / result.weights).read_bytes()
+    states = tuple(StatePoint(step, put(state_file(folder, step).read_bytes())) for step in trained.states)
     return TrainRecord(
         run=begun.window.record.run,
         cycle=begun.window.record.cycle,
@@ -56,41 +45,48 @@ def train_record(begun: Begun, folder: Path, result: dict[str, Any], put: Callab
         base=begun.base,
         parent_state=begun.parent_state or ZERO,
         state=states[-1].state,
-        steps=result["step"],
-        samples=begun.samples + result["samples"],
+        steps=trained.step,
+        samples=begun.samples + result.samples,
         seed=begun.seed,
         network=hashlib.sha256(network).digest(),
         network_blob=put(network),
         network_len=len(network),
         weights_blob=put(weights),
-        torch=result["torch"],
-        threads=result["threads"],
-        capability=result["capability"],
+        torch=trained.torch,
+        threads=trained.threads,
+        capability=trained.capability,
         states=states,
-        shape=result["shape"],
-        processes=result["processes"],
-        device=result["device"],
-        rounding=_rounding(result["rounding"]),
-        losses=_loss_report(result["loss_rows"], result["losses"]),
-        held_out=_loss_report(result["held_out_rows"], result["held_out_losses"]),
-        batches=result["batches"],
-        skipped=len(result["skipped"]),
+        shape=trained.shape,
+        processes=trained.processes,
+        device=trained.device,
+        rounding=_rounding_report(result.rounding),
+        losses=_loss_report(result.losses),
+        held_out=_loss_report(result.held_out),
+        batches=trained.batches,
+        skipped=trained.skipped,
     )
 
 
-def _loss_report(rows: int, losses: dict[str, float]) -> LossReport:
-    """Losses in millionths; without any, nothing was measured."""
-    if not losses:
+def _loss_report(losses: Losses | None) -> LossReport:
+    """Losses in millionths; zeros where nothing was measured."""
+    if losses is None:
         return LossReport(0, 0, 0, 0, 0, 0)
-    return LossReport(rows, **{f"{name}_micro": _micro(losses[f"{name}_loss"]) for name in LOSSES})
+    return LossReport(
+        rows=losses.rows,
+        policy_micro=_micro(losses.policy_loss),
+        opponent_policy_micro=_micro(losses.opponent_policy_loss),
+        value_micro=_micro(losses.value_loss),
+        score_micro=_micro(losses.score_loss),
+        ownership_micro=_micro(losses.ownership_loss),
+    )
 
 
-def _rounding(found: dict[str, Any]) -> RoundingReport:
+def _rounding_report(rounding: Rounding) -> RoundingReport:
     return RoundingReport(
-        rows=found["rows"],
-        policy_divergence_micro=_micro(found["policy_divergence"]),
-        value_error_micro=_micro(found["value_error"]),
-        same_move_ppm=_micro(found["same_first_move"]),
+        rows=rounding.rows,
+        policy_divergence_micro=_micro(rounding.policy_divergence),
+        value_error_micro=_micro(rounding.value_error),
+        same_move_ppm=_micro(rounding.same_first_move),
     )
 
 

@@ -8,8 +8,9 @@ import pytest
 import trio
 
 from node.audits.retraining import compared
-from node.coordinator.trainer_process import TrainingFailed, train
 from node.local import LocalNetwork, LocalOptions
+from node.training.errors import TrainingFailed
+from node.training.trainer_process import train
 from trainer.data.crew import Crew
 from verification.audit.repetition import Unrepeatable
 

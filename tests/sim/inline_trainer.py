@@ -8,7 +8,8 @@ import trio
 
 from native.netfile import Architecture
 from native.network import Network
-from node.coordinator.trainer_process import Report
+from node.training.events import Progress
+from node.training.trainer_process import Report
 from protocol.manifest import Manifest
 
 TRAIN_S = 10.0
@@ -17,7 +18,7 @@ PARTS = ("loss", "policy_loss", "opponent_policy_loss", "value_loss", "score_los
 
 
 async def train(job_file: Path, report: Report) -> None:
-    """See `node.coordinator.trainer_process.Train`."""
+    """See `node.training.trainer_process.Train`."""
     job = json.loads(job_file.read_bytes())
     out = Path(job["out"])
     shape = Architecture.parse(job["shape"])
@@ -25,7 +26,7 @@ async def train(job_file: Path, report: Report) -> None:
     training = Manifest.parse(Path(job["manifest"]).read_bytes()).training
     for part in range(5):
         await trio.sleep(TRAIN_S / 5)
-        await report({"event": "progress", "step": part * STEPS // 5, "steps": STEPS})
+        await report(Progress(part * STEPS // 5, STEPS, 1.0, 1.0, 1.0, 640, 0.0, TRAIN_S - part * TRAIN_S / 5))
     batches = "".join(batch["header_digest"] for batch in job["batches"])
     state = sha256(f"{job['seed']} {job['parent_state'] is None} {step} {batches}".encode()).digest()
     (out / "network.bin").write_bytes(Network.first(state, shape.blocks, shape.channels))
@@ -33,6 +34,8 @@ async def train(job_file: Path, report: Report) -> None:
     (out / f"train_state-{step:010d}.bin").write_bytes(state)
     result = {
         "step": step,
+        "steps": STEPS,
+        "rows": 64 * STEPS,
         "samples": 64 * STEPS,
         "state": {"path": f"train_state-{step:010d}.bin", "digest": state.hex()},
         "states": [{"step": step, "digest": state.hex()}],
@@ -54,6 +57,8 @@ async def train(job_file: Path, report: Report) -> None:
             "rows": 1024,
             "policy_divergence": 0.01,
             "value_error": 0.01,
+            "value_error_largest": 0.1,
+            "score_error": 0.1,
             "same_first_move": 0.9,
         },
     }

@@ -23,7 +23,6 @@ from native.network import Kernel
 from node.audits.folder_audit import FolderReader
 from node.contributor.contributor import Contributor, Expelled
 from node.coordinator.opening import open_coordinator
-from node.coordinator.trainer_process import Train
 from node.disk.home import Home
 from node.disk.keyring import create_key
 from node.disk.store import Store
@@ -33,6 +32,7 @@ from node.founding.founding import store_founding
 from node.launch import open_member
 from node.peering.memory.network import MemoryNetwork
 from node.peering.transport import peer_id
+from node.training.trainer_process import Train
 from node.verifier.epoch_keeper import Distrusted
 from node.verifier.verifier import Verifier
 from protocol.ed25519 import SecretKey

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from node.coordinator.coordinator import Coordinator
-from node.coordinator.trainer_process import Report, TrainingFailed
+from node.training.errors import TrainingFailed
+from node.training.trainer_process import Report
 from protocol.types import ZERO
 from protocol.window import GivenUpCycle, TrainRecord, WindowCommitment
 from tests.sim import inline_trainer

@@ -1,22 +1,23 @@
 """Training repeated from what is published: honest cycles bit for bit, lies by name, other machines by their distance."""
 
 import io
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 import torch
 
 from node.audits import retraining
 from node.audits.retraining import Retraining, environment_of
-from node.coordinator.trainer_process import Report, TrainingFailed
 from node.disk.blob_store import BlobStore
+from node.training.errors import TrainingFailed
+from node.training.events import parse_event
 from node.training.job_file import TrainingJob
-from node.training.train_record import Begun, load_result, train_record
+from node.training.result import load_result
+from node.training.train_record import Begun, train_record
+from node.training.trainer_process import Report
 from protocol.blob import blob_digest
 from protocol.layout import blob_path
 from protocol.manifest import Manifest
@@ -31,7 +32,7 @@ from trainer.job import Job
 from verification import training
 from verification.audit.audit import AuditOptions, Check, audit
 from verification.audit.folder import AuditFault, Folder
-from verification.audit.repetition import Task
+from verification.audit.repetition import Distance, Task
 from verification.audit.retrain import audit_retrain
 from verification.cycles import WindowInfo
 from verification.identities import BatchInfo
@@ -61,20 +62,22 @@ def manifest() -> Manifest:
 
 
 async def inline(job: Path, report: Report, stop_within_s: float, environment: dict[str, str]) -> None:
-    """A cycle in this process, as `node.coordinator.trainer_process.train`."""
+    """A cycle in this process, as `node.training.trainer_process.train`."""
     stream = io.StringIO()
     try:
         cycle.run(Job.load(job), Events(stream), lambda: False)
     except TrainerError as error:
         raise TrainingFailed(str(error), error.exit_status, error.name) from error
     for line in stream.getvalue().splitlines():
-        await report(json.loads(line))
+        event = parse_event(line.encode())
+        if event is not None:
+            await report(event)
 
 
-def inline_compared(job: Path, folder: Path) -> dict[str, Any]:
+def inline_compared(job: Path, folder: Path) -> Distance:
     """The comparison in this process, as `node.audits.retraining.compared`."""
     try:
-        return compare.compare(Job.load(job), folder, Events(io.StringIO()))
+        return retraining.distance_of(compare.compare(Job.load(job), folder, Events(io.StringIO())))
     except BadTensors as error:
         raise AuditFault(f"what is logged cannot be compared with. {error}") from error
 

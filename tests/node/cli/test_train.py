@@ -16,6 +16,7 @@ import pytest
 from node.cli.training_screen import Bar, Lines
 from node.disk.home import Home
 from node.disk.lockfile import locked
+from node.training.events import Exporting, Progress, Skipped
 from tests.node.cli.gonode import gonode
 from tests.node.homes import grown_world
 
@@ -25,7 +26,6 @@ KEYS = {
     *("run", "shape", "network", "weights", "steps", "samples", "rows", "batches", "missing", "skipped"),
     *("processes", "device", "losses", "held_out_losses", "rounding", "seconds"),
 }
-PROGRESS = {"step": 3, "steps": 9, "loss": 2.0, "policy_loss": 1.5, "value_loss": 0.5, "samples_per_s": 4321}
 WITHIN_S = 120.0
 
 
@@ -122,10 +122,9 @@ def _read(terminal: int) -> bytes:
 
 @pytest.mark.parametrize("screen", [Lines(), Bar()], ids=["lines", "bar"])
 def test_screens(screen: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    screen.hear({"event": "progress", **PROGRESS, "seconds_left": 3700.0, "waiting_share": 0.031})
-    screen.hear({"event": "skipped", "batch": "ab", "why": "[it] is damaged"})
-    screen.hear({"event": "exporting"})
-    screen.hear({"event": "done"})
+    screen.hear(Progress(3, 9, 2.0, 1.5, 0.5, 4321, 0.031, 3700.0))
+    screen.hear(Skipped("ab", "[it] is damaged"))
+    screen.hear(Exporting())
     screen.close()
     out, err = capsys.readouterr()
     assert out == ""

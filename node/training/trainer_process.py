@@ -5,7 +5,6 @@ again with the same job and ends in the same bytes. Where the manifest wants sev
 them itself; all are of one session, and end with it.
 """
 
-import json
 import os
 import signal
 import subprocess
@@ -13,11 +12,13 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import trio
 
-Report = Callable[[dict[str, Any]], Awaitable[None]]
+from node.training.errors import TrainingFailed
+from node.training.events import Event, Failed, Progress, parse_event
+
+Report = Callable[[Event], Awaitable[None]]
 
 Train = Callable[[Path, Report], Awaitable[None]]
 """Trains the job in a file; its output lies in the job's folder afterwards."""
@@ -27,22 +28,6 @@ STOP_WITHIN_S = 20
 LAST_WORDS_S = 5
 SILENT_S = 1800
 """A trainer that says nothing for so long is ended and started again: a process may hang without dying."""
-
-
-class TrainingFailed(Exception):
-    """One sentence about why a cycle cannot be trained, and the exit status of a command that has nothing else to do:
-    the trainer's own, or 3 where its process ends again and again. `error`: the name of the trainer's error, if it said one.
-    """
-
-    def __init__(self, sentence: str, exit_status: int, error: str = "") -> None:
-        super().__init__(sentence)
-        self.exit_status = exit_status
-        self.error = error
-
-    @property
-    def is_of_the_job(self) -> bool:
-        """Whether the same job fails again: its window or its training, not the machine or the way it was started."""
-        return self.exit_status == 1 and self.error != ""
 
 
 async def train(
@@ -55,10 +40,10 @@ async def train(
     """
     deaths, error = 0, ""
 
-    async def hear(event: dict[str, Any]) -> None:
+    async def hear(event: Event) -> None:
         nonlocal error
-        if event.get("event") == "failed":
-            error = str(event.get("error", ""))
+        if isinstance(event, Failed):
+            error = event.error
         await report(event)
 
     while True:
@@ -95,9 +80,9 @@ async def _run_once(
                     *lines, rest = pending.split(b"\n")
                     pending = bytearray(rest)
                     for line in lines:
-                        event = _event(bytes(line))
+                        event = parse_event(bytes(line))
                         if event is not None:
-                            moved = moved or event.get("event") == "progress"
+                            moved = moved or isinstance(event, Progress)
                             await report(event)
                 await process.wait()
             if silence.cancelled_caught:
@@ -130,11 +115,3 @@ async def _keep_tail(stream: trio.abc.ReceiveStream, tail: bytearray) -> None:
     async for part in stream:
         tail += part
         del tail[:-4096]
-
-
-def _event(line: bytes) -> dict[str, Any] | None:
-    try:
-        event = json.loads(line)
-    except ValueError:
-        return None
-    return event if isinstance(event, dict) else None

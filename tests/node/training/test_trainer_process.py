@@ -1,20 +1,23 @@
-"""The trainer's process as the coordinator watches it: restarted when it dies or hangs, given up without progress."""
+"""The trainer's process as a node watches it: restarted when it dies or hangs, given up without progress."""
 
+import json
 import os
 import signal
 import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
 
-from node.coordinator import trainer_process
-from node.coordinator.trainer_process import GIVE_UP_AFTER, TrainingFailed, train
+from node.training import trainer_process
+from node.training.errors import TrainingFailed
+from node.training.events import Event, Progress
+from node.training.trainer_process import GIVE_UP_AFTER, train
 
-SAYS = 'echo \'{"event": "progress", "step": 1}\'\n'
+SAID = Progress(1, 9, 2.0, 1.5, 0.5, 4321, 0.0, 8.0)
+SAYS = f"echo '{json.dumps(SAID.to_json())}'\n"
 
 
 def trainer_of(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> None:
@@ -29,11 +32,11 @@ def lives(folder: Path) -> int:
     return len((folder / "trainer.sh.lives").read_text().splitlines())
 
 
-async def trained(folder: Path) -> list[dict[str, Any]]:
+async def trained(folder: Path) -> list[Event]:
     """What a trainer reports until it is done."""
-    reports: list[dict[str, Any]] = []
+    reports: list[Event] = []
 
-    async def report(event: dict[str, Any]) -> None:
+    async def report(event: Event) -> None:
         reports.append(event)
 
     with trio.fail_after(30):
@@ -45,7 +48,7 @@ async def test_one_that_hangs_is_ended_and_started_again(monkeypatch: pytest.Mon
     monkeypatch.setattr(trainer_process, "SILENT_S", 0.5)
     hangs_once = f'[ "$(wc -l < {tmp_path}/trainer.sh.lives)" -gt 1 ] || exec sleep 1000\n'
     trainer_of(monkeypatch, tmp_path, f"{SAYS}{hangs_once}")
-    assert [each["event"] for each in await trained(tmp_path)] == ["progress", "progress"]
+    assert await trained(tmp_path) == [SAID, SAID]
     assert lives(tmp_path) == 2
 
 
@@ -112,7 +115,7 @@ def test_another_interrupt_does_not_wait_for_one_that_hangs(monkeypatch: pytest.
         signal.raise_signal(signal.SIGINT)
 
     async def main() -> None:
-        async def report(event: dict[str, Any]) -> None:
+        async def report(event: Event) -> None:
             scope.cancel()  # as the first Ctrl-C does
             threading.Thread(target=interrupt_again, daemon=True).start()
 

@@ -1,0 +1,161 @@
+"""What a training left, as its `result.json` says: `load_result` of a whole cycle, `load_segment` of a part repeated.
+
+Spec: `docs/spec/train-state.md` ("Result"). The trainer writes the file last, so a training that has one is done.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from node.training.errors import TrainingFailed
+from node.training.json_values import value_of
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Mean losses over `rows` rows: the weighted sum, then its parts."""
+
+    rows: int
+    loss: float
+    policy_loss: float
+    opponent_policy_loss: float
+    value_loss: float
+    score_loss: float
+    ownership_loss: float
+
+    @classmethod
+    def parse(cls, rows: int, table: Any) -> Self | None:
+        """Of the trainer's table; None for the empty one, where nothing was measured."""
+        if table == {}:
+            return None
+        return cls(
+            rows=rows,
+            loss=value_of(table, "loss", float),
+            policy_loss=value_of(table, "policy_loss", float),
+            opponent_policy_loss=value_of(table, "opponent_policy_loss", float),
+            value_loss=value_of(table, "value_loss", float),
+            score_loss=value_of(table, "score_loss", float),
+            ownership_loss=value_of(table, "ownership_loss", float),
+        )
+
+    def to_json(self) -> dict[str, float]:
+        """The trainer's table: all but the rows."""
+        return {name: value for name, value in asdict(self).items() if name != "rows"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """Float against integer outputs on `rows` calibration rows: a mean divergence in nats, differences of values in -1..1
+    (root mean square, and the largest), of scores in points (mean), and the share of equal first moves."""
+
+    rows: int
+    policy_divergence: float
+    value_error: float
+    value_error_largest: float
+    score_error: float
+    same_first_move: float
+
+    @classmethod
+    def parse(cls, table: Any) -> Self:
+        """Of the trainer's table."""
+        return cls(
+            rows=value_of(table, "rows", int),
+            policy_divergence=value_of(table, "policy_divergence", float),
+            value_error=value_of(table, "value_error", float),
+            value_error_largest=value_of(table, "value_error_largest", float),
+            score_error=value_of(table, "score_error", float),
+            same_first_move=value_of(table, "same_first_move", float),
+        )
+
+    def to_json(self) -> dict[str, float]:
+        """The trainer's table."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What every training says. `step`: of the run, at its end; `steps`: of the cycle, done then; `states`: the run's steps
+    whose states are recorded; `batches` were read, `skipped` left out."""
+
+    shape: str
+    step: int
+    steps: int
+    batches: int
+    skipped: int
+    states: tuple[int, ...]
+    torch: str
+    device: str
+    processes: int
+    threads: int
+    capability: str
+
+
+@dataclass(frozen=True, slots=True)
+class CycleResult:
+    """What a whole cycle says besides. `network` and `weights` are names of files in its folder."""
+
+    trained: Trained
+    samples: int
+    rows: int
+    network: str
+    weights: str
+    losses: Losses
+    held_out: Losses | None
+    rounding: Rounding
+
+
+def load_result(folder: Path) -> CycleResult:
+    """The result of a cycle that is done; raises TrainingFailed where it is not what a trainer writes."""
+    return _load(folder, _cycle)
+
+
+def load_segment(folder: Path) -> Trained:
+    """The result of a segment that is done; raises TrainingFailed likewise."""
+    return _load(folder, _segment)
+
+
+def _load(folder: Path, parse: Callable[[Any], T]) -> T:
+    path = folder / "result.json"
+    try:
+        return parse(json.loads(path.read_bytes()))
+    except (KeyError, ValueError, RecursionError) as error:
+        raise TrainingFailed(f"{path}: this is no result of a training ({type(error).__name__}: {error}).", 2) from None
+
+
+def _segment(table: Any) -> Trained:
+    states = tuple(value_of(point, "step", int) for point in value_of(table, "states", list))
+    if not states:
+        raise ValueError("no state is recorded")
+    return Trained(
+        shape=value_of(table, "shape", str),
+        step=value_of(table, "step", int),
+        steps=value_of(table, "steps", int),
+        batches=value_of(table, "batches", int),
+        skipped=len(value_of(table, "skipped", list)),
+        states=states,
+        torch=value_of(table, "torch", str),
+        device=value_of(table, "device", str),
+        processes=value_of(table, "processes", int),
+        threads=value_of(table, "threads", int),
+        capability=value_of(table, "capability", str),
+    )
+
+
+def _cycle(table: Any) -> CycleResult:
+    losses = Losses.parse(value_of(table, "loss_rows", int), value_of(table, "losses", dict))
+    if losses is None:
+        raise ValueError("losses are missing")
+    return CycleResult(
+        trained=_segment(table),
+        samples=value_of(table, "samples", int),
+        rows=value_of(table, "rows", int),
+        network=value_of(value_of(table, "network", dict), "path", str),
+        weights=value_of(value_of(table, "weights", dict), "path", str),
+        losses=losses,
+        held_out=Losses.parse(value_of(table, "held_out_rows", int), value_of(table, "held_out_losses", dict)),
+        rounding=Rounding.parse(value_of(table, "rounding", dict)),
+    )
