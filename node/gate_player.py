@@ -1,12 +1,14 @@
 """Plays gate pairs that the log assigns to this node's key, before any other game.
 
-Spec: `docs/spec/gate.md`. Contributors and the coordinator's own player use it alike; results go out through the outbox,
-none before the engine's canaries came out.
+Spec: `docs/spec/gate.md`. Contributors and the coordinator's own player use it alike. Invariants: a finished game is on disk
+before the next thing happens; results go out through the outbox, none before the engine's canaries came out.
 """
+
+from typing import Final
 
 import trio
 
-from native.pool import Done
+from native.pool import Job
 from node.engine.engine import Engine
 from node.member import Member
 from node.networks import NetworkFault
@@ -20,6 +22,8 @@ from protocol.words import counted
 from verification.setup import gate_jobs
 
 AGAIN_S = 5.0
+GAMES: Final = "gate-game/"
+"""Where finished games are kept: the assignment's log index, the game's number in it."""
 
 
 class GatePlayer:
@@ -30,8 +34,18 @@ class GatePlayer:
         self._secret = secret
         self._engine = engine
         self._outbox = outbox
+        self._is_draining = False
         self._idle = trio.Event()
         self._idle.set()
+
+    def drain(self) -> None:
+        """Begins nothing more; finished games of what is begun stay on disk."""
+        self._is_draining = True
+
+    def forget_games(self) -> None:
+        """Forgets every kept game: they are played again."""
+        for name in self._member.store.names(GAMES):
+            self._member.store.delete(name)
 
     async def idle(self) -> None:
         """Returns at once, or when the assignment being played is done."""
@@ -40,6 +54,7 @@ class GatePlayer:
     async def run(self) -> None:
         """Plays assignments as the log gives them, until cancelled."""
         while True:
+            self._sweep()
             index, assignment = await self._member.until(self._open_assignment)
             self._idle = trio.Event()
             try:
@@ -51,7 +66,16 @@ class GatePlayer:
                 self._idle.set()
             await trio.sleep(self._member.jitter(AGAIN_S))
 
+    def _sweep(self) -> None:
+        """Forgets the games of assignments that are over."""
+        places = tuple(_place(index) for index, _ in self._member.state.gate_assignments(self._secret.public))
+        for name in self._member.store.names(GAMES):
+            if not name.startswith(places):
+                self._member.store.delete(name)
+
     def _open_assignment(self) -> tuple[int, GateAssignment] | None:
+        if self._is_draining:
+            return None
         for index, assignment in self._member.state.gate_assignments(self._secret.public):
             is_new = self._member.store.get(f"gate/{index}") is None
             is_witnessed = assignment.candidate < self._member.cosigned_size
@@ -63,19 +87,17 @@ class GatePlayer:
         member = self._member
         candidate, base = await member.gate_players(assignment)
         jobs = gate_jobs(member.state, assignment, candidate, base)
-        games: list[Done | None] = [None] * len(jobs)
-
-        async def play(number: int) -> None:
-            games[number] = await self._engine.play(jobs[number])
-
+        games = [member.store.get(_game(index, number)) for number in range(len(jobs))]
         async with trio.open_nursery() as nursery:
-            for number in range(len(jobs)):
-                nursery.start_soon(play, number)
-        done = [game for game in games if game is not None and game.is_ok]
-        if len(done) != len(jobs):
+            for number, job in enumerate(jobs):
+                if games[number] is None:
+                    nursery.start_soon(self._play_one, _game(index, number), job)
+        games = [member.store.get(_game(index, number)) for number in range(len(jobs))]
+        blocks = [game for game in games if game is not None]
+        if len(blocks) != len(jobs):
             return
         await self._engine.verify_canaries()
-        raw = encode_batch([game.block for game in done])
+        raw = encode_batch(blocks)
         batch = parse_batch(raw)
         blob = compress(raw)
         results = [block.header.result for block in batch.games]
@@ -91,5 +113,20 @@ class GatePlayer:
         )
         with member.store.transaction():
             member.store.put(f"gate/{index}", b"")
+            for number in range(len(jobs)):
+                member.store.delete(_game(index, number))
             self._outbox.put(GATE_RESULT, index.to_bytes(8, "big"), result.seal(self._secret))
         member.events("gate-pairs", f"Played {counted(assignment.pairs, 'gate pair')} from {assignment.first_pair}.")
+
+    async def _play_one(self, name: str, job: Job) -> None:
+        done = await self._engine.play(job)
+        if done.is_ok:
+            self._member.store.put(name, done.block)
+
+
+def _place(index: int) -> str:
+    return f"{GAMES}{index:016x}/"
+
+
+def _game(index: int, number: int) -> str:
+    return f"{_place(index)}{number:04x}"

@@ -27,6 +27,7 @@ class Lifetime:
     """Runs a role until it returns or is told to end.
 
     `draining` is what the role says when it is told to drain; `interrupt` (by default `drain`) answers the first Ctrl-C.
+    `commands` are those of the role alone.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Lifetime:
         contributors: Callable[[], dict[str, Any]],
         interrupt: Callable[[], None] | None = None,
         beside: Sequence[Beside] = (),
+        commands: Mapping[str, Command] | None = None,
     ) -> None:
         self._home = home
         self._events = events
@@ -48,6 +50,7 @@ class Lifetime:
         self._contributors = contributors
         self._interrupt = interrupt or drain
         self._beside = beside
+        self._more_commands = commands or {}
         self._exit = DONE
         self._scope = trio.CancelScope()
 
@@ -82,7 +85,11 @@ class Lifetime:
             trio.lowlevel.current_trio_token().run_sync_soon(self._scope.cancel)
             return {"ok": True}
 
-        return {"status": status, "contributors": contributors, "drain": drain, "stop": stop}
+        async def cannot_rest() -> dict[str, Any]:
+            return {"error": "This node does not play games of its own, so there is nothing to pause."}
+
+        named = {"status": status, "contributors": contributors, "drain": drain, "stop": stop}
+        return {**named, "pause": cannot_rest, "resume": cannot_rest, **self._more_commands}
 
     async def _watch_signals(self) -> None:
         interrupts = 0

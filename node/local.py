@@ -129,6 +129,8 @@ class LocalNetwork:
                 CONTRIBUTOR_NICE,
                 "--threads",
                 "1",
+                "--on-battery",
+                "yes",
             ]
             self._add(f"contributor-{number}", contributor, [*arguments, *kernel])
 

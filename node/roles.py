@@ -15,6 +15,7 @@ import trio
 
 from native.search import selftest
 from node.blobs.options import BlobOptions
+from node.blobs.work import in_thread
 from node.contributor.contributor import Contributor
 from node.contributor.replacing import Replaced, Replacer
 from node.coordinator.opening import open_coordinator
@@ -24,8 +25,11 @@ from node.engine.process import open_engine
 from node.engine.settings import EngineSettings
 from node.events import Events, silent
 from node.founding.invites import read_invite
+from node.guest.guest import Guest
+from node.guest.machine_readings import MachineReadings
+from node.guest.options import GuestOptions
 from node.launch import open_member
-from node.lifetime import Lifetime
+from node.lifetime import Beside, Lifetime
 from node.member import Member
 from node.mirror import Mirror, check_home
 from node.peering.reachability import UseRelays
@@ -102,6 +106,7 @@ async def _live(
     member: Member,
     role: Contributor | Verifier | PublicRelay | Mirror,
     status: Callable[[], dict[str, Any]],
+    *beside: Beside,
 ) -> int:
     """Runs a role once the log begins, and answers commands from now on; a drain before the log ends the node."""
     looking = trio.CancelScope()
@@ -117,11 +122,27 @@ async def _live(
             await role.run()
 
     contributors = partial(contributors_of, member.state)
-    lifetime = Lifetime(options.home, screen, drain, role.DRAINING, status, contributors, beside=(screen.run,))
+    commands = role.rest.commands() if isinstance(role, Contributor) else None
+    lifetime = Lifetime(
+        options.home,
+        screen,
+        drain,
+        role.DRAINING,
+        status,
+        contributors,
+        beside=(screen.run, *beside),
+        commands=commands,
+    )
     return await lifetime.run(run)
 
 
-def run_contributor(options: RoleOptions, invite: Path | None, name: str | None, recovery_hash: bytes = b"") -> int:
+def run_contributor(
+    options: RoleOptions,
+    invite: Path | None,
+    name: str | None,
+    recovery_hash: bytes = b"",
+    guest_options: GuestOptions | None = None,
+) -> int:
     """Contributes until drained or stopped; the exit status."""
     selftest()
     screen = open_screen("contributor", options.output)
@@ -144,11 +165,13 @@ def run_contributor(options: RoleOptions, invite: Path | None, name: str | None,
                     "played": role.games,
                     "today": role.today.status(),
                     "engine": engine.status(),
+                    "paused": role.rest.status(),
                     "queues": role.queues,
                 }
                 return status_of(member, "contributor", secret.public, role.outbox, **more)
 
-            return await _live(options, screen, member, role, status)
+            guest = Guest(guest_options or GuestOptions(), member, role, MachineReadings(), in_thread)
+            return await _live(options, screen, member, role, status, guest.run)
 
     return trio.run(main)
 

@@ -1,4 +1,4 @@
-"""`gonode status`, `stop` and `drain`: talk to the node that runs in a directory."""
+"""`gonode status`, `stop`, `drain`, `pause` and `resume`: talk to the node that runs in a directory."""
 
 import json
 import time
@@ -43,9 +43,36 @@ def stop(directory: Path | None, as_json: bool) -> int:
 @directory_option
 @json_option
 def drain(directory: Path | None, as_json: bool) -> int:
-    """Have the running node finish what is in flight, then end; a coordinator begins nothing new and does not end."""
+    """Have the running node keep what is in flight, then end; a coordinator begins nothing new and does not end."""
     answer = _ask(directory, "drain")
     click.echo(json.dumps(answer) if as_json else "Draining.")
+    return 0
+
+
+@click.command()
+@directory_option
+@json_option
+def pause(directory: Path | None, as_json: bool) -> int:
+    """Have the running contributor stop playing at once, and keep its links and its games in flight."""
+    return _rest(directory, "pause", as_json)
+
+
+@click.command()
+@directory_option
+@json_option
+def resume(directory: Path | None, as_json: bool) -> int:
+    """Have the running contributor play on after `gonode pause`."""
+    return _rest(directory, "resume", as_json)
+
+
+def _rest(directory: Path | None, command: str, as_json: bool) -> int:
+    answer = _ask(directory, command)
+    if as_json:
+        click.echo(json.dumps(answer))
+    elif answer.get("paused"):
+        click.echo(f"Play rests; waiting for: {answer['paused']['waiting_for']}.")
+    else:
+        click.echo("Play goes on.")
     return 0
 
 
@@ -115,6 +142,9 @@ def _lines(answer: dict[str, Any]) -> list[str]:
                 for service in value
                 if service["restarts"]
             ]
+        elif name == "paused":
+            if value:
+                lines.append(f"paused{_waits(value['waiting_for'], value['since_unix_s'])}")
         elif name == "engine":
             lines.append(
                 f"engine: {value['device']} ({value['kernel']}), threads {value['threads']}, games {value['games']}, "

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from node.cli.guest import guest_options
 from node.cli.options import engine_of, role_of, role_options
 
 
@@ -35,6 +36,8 @@ def _recovery(context: click.Context, parameter: click.Parameter, value: str | N
     callback=_recovery,
     help="The recovery key, by its hash or its file, that may replace this key once; default: none.",
 )
+@guest_options
+@click.option("--cores", type=click.IntRange(1, 1024), metavar="N", help="Play with at most so many threads.")
 @click.option("--nice", type=click.IntRange(0, 19), default=0, show_default=True, help="Give way to other processes.")
 @click.option(
     "--device",
@@ -48,8 +51,10 @@ def join(
     directory: Path | None,
     kernel: str | None,
     threads: int | None,
-    games: int | None,
+    in_flight: int | None,
     output: Any,
+    guest: Any,
+    cores: int | None,
     invite: Path | None,
     name: str | None,
     recovery: bytes,
@@ -63,5 +68,7 @@ def join(
 
     if kernel is not None and device != CPU:
         raise click.UsageError(f"A kernel is a processor's: --kernel does not go with --device {device}.")
-    engine = engine_of(kernel, threads, games, device, nice)
-    return run_contributor(role_of(engine, ticket, directory, output, peering), invite, name, recovery)
+    if cores is not None and threads is not None and threads > cores:
+        raise click.UsageError(f"--threads {threads} are more than --cores {cores} allows.")
+    engine = engine_of(kernel, threads, in_flight, device, nice, cores)
+    return run_contributor(role_of(engine, ticket, directory, output, peering), invite, name, recovery, guest)

@@ -39,6 +39,8 @@ COMMANDS = {
     "status": "node.cli.control",
     "stop": "node.cli.control",
     "drain": "node.cli.control",
+    "pause": "node.cli.control",
+    "resume": "node.cli.control",
 }
 
 

@@ -21,4 +21,4 @@ def mirror(ticket: str, directory: Path, once: bool, output: Any, **peering: Any
     """Copy the run of TICKET to DIRECTORY/public, for audits and for web servers, and keep the copy up to date."""
     from node.roles import run_mirror
 
-    return run_mirror(node_of(ticket, directory, output, keep=None, **peering), once)
+    return run_mirror(node_of(ticket, directory, output, disk=None, **peering), once)

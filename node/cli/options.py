@@ -64,7 +64,7 @@ def peering_options(command: Callable[..., Any]) -> Callable[..., Any]:
         lan_option,
         listen_options,
         click.option(
-            "--keep",
+            "--disk",
             metavar="SIZE",
             default="10G",
             show_default=True,
@@ -95,7 +95,7 @@ def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="When to be reached through relays; auto: while nobody dials this node.",
         ),
         click.option(
-            "--games", type=click.IntRange(1, 1024), help="Games in flight on each thread; default as --threads."
+            "--in-flight", type=click.IntRange(1, 1024), help="Games in flight on each thread; default as --threads."
         ),
         click.option(
             "--threads",
@@ -150,11 +150,18 @@ def announced(context: click.Context, parameter: click.Parameter, values: tuple[
     return values
 
 
-def engine_of(kernel: str | None, threads: int | None, games: int | None, device: str = "cpu", nice: int = 0) -> Any:
+def engine_of(
+    kernel: str | None,
+    threads: int | None,
+    games: int | None,
+    device: str = "cpu",
+    nice: int = 0,
+    cores: int | None = None,
+) -> Any:
     """The `node.engine.settings.EngineSettings` that the options ask for."""
     from node.engine.settings import engine_settings
 
-    return engine_settings(parse_kernel(kernel), threads, games, device, nice)
+    return engine_settings(parse_kernel(kernel), threads, games, device, nice, cores)
 
 
 def role_of(engine: Any, ticket: str, directory: Path | None, output: Any, peering: dict[str, Any]) -> Any:
@@ -171,7 +178,7 @@ def node_of(
     output: Any,
     up: int | None,
     down: int | None,
-    keep: int | None,
+    disk: int | None,
     relay: str = "never",
     **peering: Any,
 ) -> Any:
@@ -185,7 +192,7 @@ def node_of(
     run = read_ticket(ticket).run.hex()
     home = Home(directory or HOMES.expanduser() / run[:16])
     return NodeOptions(
-        home, ticket, output, Peering(**peering, relays=UseRelays(relay), blobs=BlobOptions(up, down, keep, in_thread))
+        home, ticket, output, Peering(**peering, relays=UseRelays(relay), blobs=BlobOptions(up, down, disk, in_thread))
     )
 
 

@@ -17,13 +17,13 @@ def verify(
     directory: Path | None,
     kernel: str | None,
     threads: int | None,
-    games: int | None,
+    in_flight: int | None,
     output: Any,
     request: bool,
     **peering: Any,
 ) -> int:
     """Verify and witness the run of TICKET, as one of its trusted members."""
-    options = role_of(engine_of(kernel, threads, games), ticket, directory, output, peering)
+    options = role_of(engine_of(kernel, threads, in_flight), ticket, directory, output, peering)
     if request:
         from node.disk.keyring import load_or_create_key
 

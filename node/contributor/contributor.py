@@ -3,7 +3,8 @@
 Spec: `docs/spec/batch.md`, `docs/spec/registration.md`. Invariants: a finished game is on disk before the next thing
 happens; counters are contiguous; only releases that enough witnesses cosigned are played; a batch leaves the outbox only
 with a receipt or a refusal that names why; gate games come first, then what this key is asked to fill in; nothing is
-signed before the engine's canaries came out.
+signed before the engine's canaries came out; a game in flight is put down at its ply when play rests or ends, and taken up
+later.
 """
 
 from collections.abc import Callable
@@ -19,8 +20,10 @@ from node.contributor.registrar import Registrar
 from node.contributor.sealing import seal_batch
 from node.contributor.today import Today
 from node.disk.store import Series
+from node.engine.adjourning import AdjourningEngine
 from node.engine.engine import Engine
 from node.gate_player import GatePlayer
+from node.guest.rest import Rest
 from node.member import Member
 from node.networks import NetworkFault
 from node.outbox import BATCH, Outbox
@@ -30,7 +33,7 @@ from protocol.admission import REJECTED
 from protocol.ed25519 import SecretKey
 from protocol.game_block import GameHeader
 from verification.releases import ReleaseInfo
-from verification.setup import selfplay_job
+from verification.setup import selfplay_job, selfplay_series
 
 AGAIN_S = 5.0
 
@@ -49,7 +52,9 @@ class Expelled(Exception):
 class Contributor:
     """One contributing node; `run` returns when a drain is complete."""
 
-    DRAINING = "Draining: games in flight are finished and what is complete is sent, then this node ends."
+    DRAINING = (
+        "Draining: games in flight are kept for the next start and what is complete is sent, then this node ends."
+    )
 
     def __init__(
         self,
@@ -64,13 +69,14 @@ class Contributor:
     ) -> None:
         self._member = member
         self._secret = secret
-        self._engine = engine
+        self.engine = AdjourningEngine(engine, member.store)
+        self.rest = Rest(self.engine, member)
         self._kernel = kernel
         self._in_flight = in_flight
-        self._registrar = Registrar(member, secret, engine, invite, name, recovery_hash)
+        self._registrar = Registrar(member, secret, self.engine, invite, name, recovery_hash)
         self.outbox = Outbox(member)
-        self._gate = GatePlayer(member, secret, engine, self.outbox)
-        self._fills = FillPlayer(member, secret, engine, kernel, self.outbox, self._gate)
+        self._gate = GatePlayer(member, secret, self.engine, self.outbox)
+        self._fills = FillPlayer(member, secret, self.engine, kernel, self.outbox, self._gate)
         self._draining = trio.Event()
         self._packing = trio.Lock()
         self.today = Today(member)
@@ -86,22 +92,33 @@ class Contributor:
         if (reason := self._registrar.waiting_for) is not None:
             return [queue_of(member, "registration", 1, reason, self._began)]
         kept = sum(len(member.store.games(release.id)) for release in member.releases[-2:])
+        if self.engine.holds:
+            return [queue_of(member, "games", kept, "; ".join(self.engine.holds), self.engine.held_since)]
         if self.paused_since is None:
             return [queue_of(member, "games", kept, None, None)]
         waiting_for = f"fewer than {_go_on_below()} batches that wait to be logged; play is paused"
         return [queue_of(member, "games", kept, waiting_for, self.paused_since)]
 
     def drain(self) -> None:
-        """Finish the games in flight, send what is complete, then let `run` return."""
+        """Put the games in flight down, send what is complete, then let `run` return."""
         self.paused_since = None
         self._draining.set()
+        self._gate.drain()
         self._fills.drain()
+        self.engine.end()
         self._member.wake()
 
     async def run(self) -> None:
         """Registers if need be and plays until drained; raises RegistrationRefused, Expelled, WrongMachine."""
-        if not await self._register():
-            return
+        keep = self._member.services.keep
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(keep, "resting", self.engine.run)
+            if await self._register():
+                await self._contribute()
+            nursery.cancel_scope.cancel()
+
+    async def _contribute(self) -> None:
+        """Plays and sends until drained."""
         self._drop_doubtful()
         async with trio.open_nursery() as nursery:
             keep = self._member.services.keep
@@ -111,6 +128,7 @@ class Contributor:
             nursery.start_soon(self._watch_standing)
             await keep("playing", self._play)
             await self._gate.idle()
+            await self._fills.idle()
             await self.outbox.until_empty()
             nursery.cancel_scope.cancel()
 
@@ -133,7 +151,9 @@ class Contributor:
         fault = self._member.home.fault
         if fault.exists():
             self._member.store.drop_all_games()
+            self._gate.forget_games()
             self._fills.forget_games()
+            self.engine.forget_all()
             fault.unlink()
 
     async def _watch_standing(self) -> None:
@@ -167,18 +187,26 @@ class Contributor:
                 await self._play_release(release, player)
 
     def _release_to_play(self) -> ReleaseInfo:
-        """The newest release; first the one before, while games of it that a kill kept from their batch can be sent."""
+        """The newest release; first the one before, while games of it that an end kept from their batch can be sent."""
         member = self._member
         for previous in member.releases[-2:-1]:
             is_open = member.state.releases.is_live(previous, member.state.size)
-            if is_open and not member.store.series(previous.id).ended and member.store.games(previous.id):
+            if is_open and not member.store.series(previous.id).ended and self._kept(previous):
                 return previous
         return member.releases[-1]
+
+    def _kept(self, release: ReleaseInfo) -> set[int]:
+        """The counters of own games that are finished or begun, and in no batch."""
+        store, first = self._member.store, self._member.store.series(release.id).counter
+        series = selfplay_series(self._member.state, release, self._secret.public)
+        begun = self.engine.begun(release.id)
+        counters = {counter for counter, seed in begun if counter >= first and series.setup(counter).seed == seed}
+        return counters | {counter for counter, _ in store.games(release.id)}
 
     async def _play_release(self, release: ReleaseInfo, player: Player) -> None:
         """Plays under one release until another is there; then closes the series with a final batch.
 
-        Games that a kill cut off are played before kept ones with later counters, also when the release is not the newest.
+        Games that an end cut off are played before kept ones with later counters, also when the release is not the newest.
         It returns as well when a batch was lost before it was sent: its games have to be played again first.
         """
         member = self._member
@@ -191,12 +219,15 @@ class Contributor:
                 member.store.put_series(Series(release.id, first, series.ended))
                 member.store.drop_games(release.id, first)  # the log has them: another copy of this key sent them
         kept = {counter for counter, _ in member.store.games(release.id)}
-        last_kept = max(kept, default=-1)
+        last_kept = max(self._kept(release), default=-1)
+        self.engine.sweep(
+            {release.id for release in member.releases[-2:]} | {f.release for f in member.state.fills.open}
+        )
 
         def is_wanted(counter: int) -> bool:
             is_newest = member.releases[-1].id == release.id
             is_set_back = self.outbox.lost > lost
-            return not self._draining.is_set() and not is_set_back and (is_newest or counter < last_kept)
+            return not self._draining.is_set() and not is_set_back and (is_newest or counter <= last_kept)
 
         await self._pack(release, final=False)
         slots = trio.Semaphore(self._in_flight)
@@ -211,8 +242,13 @@ class Contributor:
                         break
                     games.start_soon(self._play_one, release, player, counter, slots)
                 counter += 1
-        if member.releases[-1].id != release.id and counter >= last_kept:
+        if member.releases[-1].id != release.id and self._is_played(release, max(counter, last_kept + 1)):
             await self._pack(release, final=True)
+
+    def _is_played(self, release: ReleaseInfo, below: int) -> bool:
+        """Whether each own game with a counter below is finished, or in a batch."""
+        first = self._member.store.series(release.id).counter
+        return first + len(_contiguous(self._member.store.games(release.id), first)) >= below
 
     async def _pause(self, is_wanted: Callable[[], bool]) -> None:
         """Waits while too many batches wait, as long as more games are wanted at all; a new release does not end a pause."""
@@ -235,7 +271,7 @@ class Contributor:
             await self._gate.idle()
             await self._fills.idle()
             job = selfplay_job(member.state, release, self._secret.public, counter, player)
-            done = await self._engine.play(job)
+            done = await self.engine.play(job)
         finally:
             slots.release()
         if not done.is_ok:
@@ -272,7 +308,7 @@ class Contributor:
                 last = final and len(blocks) < per_batch
                 if len(blocks) < per_batch and not last:
                     return
-                await self._engine.verify_canaries()
+                await self.engine.verify_canaries()
                 if member.store.series(release.id) != series:
                     continue  # a batch before these games was lost meanwhile: its counters come first
                 self._seal(release, series.counter, blocks if last else blocks[:per_batch], last)

@@ -50,7 +50,7 @@ class FillPlayer:
         await self._idle.wait()
 
     def drain(self) -> None:
-        """Begins nothing more, and leaves what is begun to others; its finished games stay on disk."""
+        """Begins nothing more; what is begun stays on disk for the next start, or others fill it in."""
         self._is_draining = True
 
     def forget_games(self) -> None:
@@ -82,7 +82,7 @@ class FillPlayer:
         return None
 
     def _is_wanted(self, fill: Fill) -> bool:
-        return not self._is_draining and fill in self._member.state.fills.assignments(self._secret.public)
+        return fill in self._member.state.fills.assignments(self._secret.public)
 
     def _sweep(self) -> None:
         """Forgets what was kept of fills that are over."""

@@ -19,6 +19,16 @@ class Engine(Protocol):
         """The finished game of a job; its status is OK or STOPPED."""
         ...
 
+    async def play_on(self, job: Job, begun: bytes) -> Done:
+        """As `play`, from the plies of a game that was stopped (`Done.begun`); what is none of this job counts for
+        nothing."""
+        ...
+
+    async def stop(self) -> None:
+        """Returns when every game that is under way now came back: finished, or stopped with what it has. Whatever is asked
+        afterwards is computed as before."""
+        ...
+
     async def replay(self, job: Job, block: bytes) -> Done:
         """Replays a game block against what the job would play; status OK, MISMATCH or STOPPED."""
         ...

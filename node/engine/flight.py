@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import trio
 
 from native.network import Network
-from native.pipe import Answer, AskCanary, CanaryAnswer, Failed, Finished, Order
+from native.pipe import Answer, AskCanary, CanaryAnswer, Failed, Finished, Order, Play, Replay, Stop
+from native.pool import Done
 
 
 @dataclass(eq=False, slots=True)
@@ -28,6 +29,7 @@ class Flights:
         self._unsent: deque[int] = deque()
         self._added = trio.Event()
         self._last = 0
+        self._is_stopping = False
 
     async def ask(self, order_of: Callable[[int], Order], networks: tuple[Network, ...] = ()) -> Answer:
         """The engine's answer to the order that `order_of` makes for a number of its own."""
@@ -44,8 +46,10 @@ class Flights:
         return flight.answer
 
     async def next(self) -> Flight:
-        """The next order to send, waited for."""
+        """The next order to send, waited for; a stop comes before all others."""
         while True:
+            if self._is_stopping:
+                return Flight(Stop(), ())
             while self._unsent:
                 flight = self._flights.get(self._unsent.popleft())
                 if flight is not None:
@@ -61,6 +65,29 @@ class Flights:
             flight.answer = answer
             flight.answered.set()
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether something waits for an answer."""
+        return any(not flight.answered.is_set() for flight in self._flights.values())
+
+    async def until_asked(self) -> None:
+        """Returns once something waits for an answer."""
+        while not self.is_asked:
+            self._added = trio.Event()
+            await self._added.wait()
+
+    def begin_stop(self) -> None:
+        """Has `next` say stop, and nothing else in this life of the engine."""
+        self._is_stopping = True
+        self._added.set()
+
+    def stop_games(self) -> None:
+        """Every game that is not answered comes back as stopped, with nothing."""
+        for number, flight in self._flights.items():
+            if isinstance(flight.order, Play | Replay) and not flight.answered.is_set():
+                self.land(number, Finished(Done.stopped(number)))
+
     def send_again(self) -> None:
         """A new life of the engine: whatever is not answered is to be sent."""
+        self._is_stopping = False
         self._unsent = deque(number for number, flight in self._flights.items() if not flight.answered.is_set())

@@ -32,6 +32,7 @@ from native.pipe import (
     Ready,
     Replay,
     Splitter,
+    Stop,
     parse_answer,
 )
 from native.pipe_error import PipeError
@@ -57,6 +58,7 @@ MOST_DEATHS = 5
 WITHIN_S = 60
 FIRST_WAIT_S = 0.2
 KEEP_NETWORKS = 4
+STOP_WITHIN_S = 20
 TAIL_BYTES = 4096
 
 
@@ -83,6 +85,8 @@ class EngineProcess:
         self._ready: Ready | None = None
         self._is_well = trio.Event()
         self._life = trio.CancelScope()
+        self._is_alive = False
+        self._stopped: trio.Event | None = None
         self.pid = 0
         self.restarts = 0
         self.canaries = 0
@@ -92,6 +96,30 @@ class EngineProcess:
     async def play(self, job: Job) -> Done:
         """See `Engine.play`."""
         return await self._job(job, Play)
+
+    async def play_on(self, job: Job, begun: bytes) -> Done:
+        """See `Engine.play_on`."""
+        done = await self._job(job, lambda sent: Play(sent, begun))
+        if not done.is_mismatch:
+            return done
+        text = f"What was kept of game {job.counter} is damaged; it is played from its start."
+        self._events("engine", text, restarts=self.restarts)
+        return await self.play(job)
+
+    async def stop(self) -> None:
+        """See `Engine.stop`. The process ends too, and the next one starts when something is asked."""
+        if not self._is_alive:
+            self._flights.stop_games()
+            return
+        if self._stopped is None:
+            self._stopped = trio.Event()
+            self._flights.begin_stop()
+        stopped = self._stopped
+        with trio.move_on_after(STOP_WITHIN_S):
+            await stopped.wait()
+            return
+        self._life.cancel()
+        await stopped.wait()
 
     async def replay(self, job: Job, block: bytes) -> Done:
         """See `Engine.replay`."""
@@ -152,7 +180,18 @@ class EngineProcess:
         deaths: deque[float] = deque(maxlen=MOST_DEATHS)
         unwell = 0
         while True:
-            why = await self._live()
+            try:
+                self._is_alive = True
+                why = await self._live()
+            finally:
+                self._is_alive = False
+                stopped, self._stopped = self._stopped, None
+                if stopped is not None:
+                    self._flights.stop_games()  # what the engine did not answer
+                    stopped.set()
+            if stopped is not None:
+                await self._flights.until_asked()
+                continue
             now = trio.current_time()
             deaths.append(now)
             if len(deaths) == MOST_DEATHS and now - deaths[0] < WITHIN_S:
@@ -228,6 +267,9 @@ class EngineProcess:
             await stdin.send_all(AskCanary(FIRST).to_stream())
             while True:
                 flight = await self._flights.next()
+                if isinstance(flight.order, Stop):
+                    await stdin.send_all(flight.order.to_stream())
+                    return
                 for network in flight.networks:
                     await self._send_network(stdin, network, held)
                 await stdin.send_all(flight.order.to_stream())

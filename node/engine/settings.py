@@ -39,17 +39,25 @@ class EngineSettings:
 
 
 def engine_settings(
-    kernel: Kernel, threads: int | None, games: int | None, device: str = CPU, nice: int = 0
+    kernel: Kernel,
+    threads: int | None,
+    games: int | None,
+    device: str = CPU,
+    nice: int = 0,
+    cores: int | None = None,
 ) -> EngineSettings:
     """Settings with what `gonode bench` found for this machine where nothing is given, else a thread a core.
+
+    `cores` is the most threads that play where their number is not given.
 
     The bench measures the processor: a GPU gets `CUDA_GAMES`.
     """
     machine = load_machine()
+    usual = machine.threads if machine else usable_cores()
     on_cpu = machine.games if machine else 1
     return EngineSettings(
         kernel=kernel,
-        threads=threads or (machine.threads if machine else usable_cores()),
+        threads=threads or min(usual, cores or usual),
         games=games or (on_cpu if device == CPU else CUDA_GAMES),
         device=device,
         nice=nice,

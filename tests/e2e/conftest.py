@@ -96,7 +96,7 @@ class Handmade:
             LOOPBACK,
             "--threads",
             1,
-            "--games",
+            "--in-flight",
             1,
         )
         return self.ticket, *options, "--name", name, "--json", *more

@@ -28,7 +28,7 @@ def test_two_keys_get_in_without_invites(tmp_path: Path) -> None:
     verifying = ("verify", ticket, "--dir", tmp_path / "verifier", "--listen", LOOPBACK, "--json", "--threads", 1)
 
     def joining(name: str) -> tuple[object, ...]:
-        options = ("--dir", tmp_path / name, "--listen", LOOPBACK, "--threads", 1, "--games", 1, "--name", name)
+        options = ("--dir", tmp_path / name, "--listen", LOOPBACK, "--threads", 1, "--in-flight", 1, "--name", name)
         return "join", ticket, *options, "--json"
 
     with (

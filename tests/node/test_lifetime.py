@@ -129,6 +129,13 @@ def test_termination_stops_at_once(tmp_path: Path) -> None:
         assert events(process) == []
 
 
+def test_what_plays_nothing_cannot_rest(tmp_path: Path) -> None:
+    with node("quick", tmp_path):
+        for command in ("pause", "resume"):
+            with pytest.raises(ControlError, match="nothing to pause"):
+                ask(tmp_path / "control.sock", command)
+
+
 def test_commands(tmp_path: Path) -> None:
     with node("quick", tmp_path) as process:
         assert ask(tmp_path / "control.sock", "drain") == {"ok": True}

@@ -11,6 +11,7 @@ from node.disk.store import Head, Store
 from node.peering.backoff import Backoff
 from node.peering.call import CallRefused
 from node.peering.post import Post, Posted
+from node.services import Services
 from tests.verification.world import World
 from verification.faults import LogFault, NotYet
 from verification.state import LogState
@@ -31,6 +32,7 @@ class WorldMember:
         self.reach = SimpleNamespace(backoff=Backoff(lambda: True, Random(1)))
         self.before_post: Callable[[], None] = lambda: None
         self.is_witnessed = True
+        self.services = Services(self.events, Random(1))
 
     @property
     def state(self) -> LogState:

@@ -1,4 +1,4 @@
-"""--up, --down and --keep: what they take, and what they say of anything else."""
+"""--up, --down and --disk: what they take, and what they say of anything else."""
 
 import click
 import pytest
@@ -34,6 +34,6 @@ def test_what_is_no_rate(command: click.Command, first: str, option: str, value:
 
 
 def test_what_is_no_size() -> None:
-    result = CliRunner().invoke(join, ["ticket", "--keep", "much"])
+    result = CliRunner().invoke(join, ["ticket", "--disk", "much"])
     assert result.exit_code == 2
     assert "'much' is not a number of bytes" in result.output

@@ -15,6 +15,7 @@ from node.standing import contributors_of
 from tests.node.cli.gonode import Answer, gonode, the_object
 from tests.node.homes import grown_world
 
+PAUSED = {"waiting_for": "gonode resume (play is paused)", "since_unix_s": 12}
 STATUS = {
     "role": "contributor",
     "run": "ab" * 32,
@@ -40,6 +41,7 @@ STATUS = {
     "contained": 4,
     "next_try_in_s": 2.5,
     "queues": [{"name": "batch", "length": 1, "waiting_for": "a peer", "since_unix_s": 12}],
+    "paused": PAUSED,
     "games": 3,
     "plies": 100,
     "verified": 1,
@@ -70,6 +72,8 @@ def running(directory: Path) -> Iterator[list[str]]:
                         "contributors": lambda: answer("contributors", contributors_of(grown_world().state)),
                         "drain": lambda: answer("drain", {"ok": True}),
                         "stop": lambda: answer("stop", {"ok": True}),
+                        "pause": lambda: answer("pause", {"ok": True, "paused": PAUSED}),
+                        "resume": lambda: answer("resume", {"ok": True, "paused": None}),
                     },
                 )
                 while not (directory / "control.sock").exists():
@@ -102,13 +106,18 @@ def test_a_running_node(tmp_path: Path) -> None:
         assert "services: 2, restarts 2\n" in text
         assert "ban efefefef: 7200 s left, times 2: It served wrong bytes.\n" in text
         assert "next_try_in_s: 2.5\n" in text
+        assert "paused, waiting for: gonode resume (play is paused) (since 1970-01-01 00:00:12Z)\n" in text
         assert "service gossip: restarts 2, the last one after: KeyError: 'x' (gossip.py:1).\n" in text
         assert the_object(gonode("drain", "--dir", tmp_path, "--json")) == {"ok": True}
         assert gonode("stop", "--dir", tmp_path) == Answer(0, "Stopping.\n", "")
-        assert heard == ["status", "status", "drain", "stop"]
+        rests = "Play rests; waiting for: gonode resume (play is paused).\n"
+        assert gonode("pause", "--dir", tmp_path) == Answer(0, rests, "")
+        assert the_object(gonode("pause", "--dir", tmp_path, "--json")) == {"ok": True, "paused": PAUSED}
+        assert gonode("resume", "--dir", tmp_path) == Answer(0, "Play goes on.\n", "")
+        assert heard == ["status", "status", "drain", "stop", "pause", "pause", "resume"]
 
 
-@pytest.mark.parametrize("name", ["status", "stop", "drain"])
+@pytest.mark.parametrize("name", ["status", "stop", "drain", "pause", "resume"])
 @pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
 def test_nothing_runs(name: str, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "No running node answers" in gonode(name, "--dir", tmp_path, *options).refusal(3)

@@ -10,6 +10,7 @@ from node.disk.store import Store
 from node.peering.transport import Unreachable
 from tests.node.keys import secret
 from tests.node.world_member import WorldMember
+from tests.sim.inline_engine import InlineEngine
 from tests.verification.world import World
 
 
@@ -18,7 +19,7 @@ async def test_drain_while_the_coordinator_is_away(tmp_path: Path, autojump_cloc
         member = WorldMember(World(), store)
         member.wake = lambda: None  # type: ignore[attr-defined]
         member.troubles = [Unreachable("The coordinator is not connected.") for _ in range(1000)]
-        role = Contributor(member, secret(1), None, "scalar", 1, member.world.invite("a"), "ada")  # type: ignore[arg-type]
+        role = Contributor(member, secret(1), InlineEngine(), "scalar", 1, member.world.invite("a"), "ada")  # type: ignore[arg-type]
 
         async def drain() -> None:
             await trio.sleep(60)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 
 from native.canary import WrongMachine
 from native.errors import EngineError
@@ -146,6 +147,67 @@ async def test_who_gives_up_waiting_loses_only_that(tmp_path: Path) -> None:
         assert (await engine.play(job(2))).block == played([job(2)])[2].block
 
 
+async def test_stopped_games_are_played_on_in_the_next_process(tmp_path: Path) -> None:
+    net = network(1)
+    jobs = [job(at, net, cap=60) for at in range(3)]
+    jobs = [replace(each, config=replace(each.config, visits_full=200, visits_fast=200)) for each in jobs]
+    told, begun, lives = Told(), {each.id: b"" for each in jobs}, 0
+    async with engine_of(tmp_path, told=told, threads=2) as engine:
+        found: dict[int, Done] = {}
+        pids = {engine.pid}
+
+        async def play(each: Job) -> None:
+            done = await engine.play_on(each, begun[each.id]) if begun[each.id] else await engine.play(each)
+            assert len(done.begun) >= len(begun[each.id]) or done.is_ok or not done.plies
+            if done.is_ok:
+                found[each.id] = done
+            begun[each.id] = done.begun or begun[each.id]
+
+        while len(found) < len(jobs):
+            async with trio.open_nursery() as nursery:
+                for each in jobs:
+                    if each.id not in found:
+                        nursery.start_soon(play, each)
+                await trio.sleep(0.1)
+                if lives < 3:
+                    lives += 1
+                    await engine.verify_canaries()
+                    await engine.stop()
+            pids.add(engine.pid)
+        assert any(begun.values())
+        assert found.keys() == {each.id for each in jobs}
+        for each in jobs:
+            expected = played([each])[each.id]
+            assert (found[each.id].block, found[each.id].digests) == (expected.block, expected.digests)
+        assert engine.restarts == 0
+        await engine.stop()
+        await engine.stop()
+        await engine.verify_canaries()
+        assert (await engine.play_on(jobs[0], b"no game")).block == found[0].block
+    assert len(pids) > 2
+    assert [text for _, text, _ in told.events] == ["What was kept of game 0 is damaged; it is played from its start."]
+
+
+async def test_an_engine_that_does_not_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is ended, and its games come back with nothing."""
+    for name, seconds in (("STOP_WITHIN_S", 0.3), ("END_WITHIN_S", 0.1)):
+        monkeypatch.setattr(process, name, seconds)
+    async with engine_of(tmp_path) as engine, trio.open_nursery() as nursery:
+        found: list[Done] = []
+
+        async def play() -> None:
+            found.append(await engine.play(job(1)))
+
+        os.kill(engine.pid, signal.SIGSTOP)
+        nursery.start_soon(play)
+        await trio.sleep(0.1)
+        await engine.stop()
+        await trio.testing.wait_all_tasks_blocked()
+        assert [(done.id, done.is_stopped, done.begun) for done in found] == [(1, True, b"")]
+        assert (await engine.play(job(2))).is_ok
+        assert engine.restarts == 0
+
+
 async def test_a_job_that_the_engine_refuses(tmp_path: Path) -> None:
     net = network(1)
     net.file = net.file[:-1]
@@ -268,6 +330,8 @@ def test_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = engine_settings(Kernel.SCALAR, None, None)
     assert (found, found.seats) == (EngineSettings(Kernel.SCALAR, 3, 8), 24)
     assert engine_settings(Kernel.SCALAR, None, None, CUDA).games == CUDA_GAMES
+    assert engine_settings(Kernel.SCALAR, None, None, cores=2).threads == 2
+    assert engine_settings(Kernel.SCALAR, None, None, cores=64).threads == 3
     found = engine_settings(Kernel.SCALAR, 1, 2, CUDA, 5)
     assert found == EngineSettings(Kernel.SCALAR, 1, 2, "cuda", 5)
     assert " ".join(found.command()[2:]) == "-m trainer.serving.serve --device cuda --threads 1 --games 2 --nice 5"

@@ -1,0 +1,61 @@
+"""Play that rests and goes on: by `gonode pause` and `gonode resume`, and whenever somebody else who may says so.
+
+Spec: `docs/commands.md` ("gonode pause"). Several may hold play at once; it goes on when none does. A rest is this
+process's: the next start plays.
+"""
+
+from typing import Any, Final
+
+from node.control import Command
+from node.engine.adjourning import AdjourningEngine
+from node.member import Member
+
+USER: Final = "user"
+BY_USER: Final = "gonode resume (play is paused)"
+
+
+class Rest:
+    """Holds and releases the play of `engine`, and says so."""
+
+    def __init__(self, engine: AdjourningEngine, member: Member) -> None:
+        self._engine = engine
+        self._member = member
+
+    def hold(self, who: str, waiting_for: str) -> None:
+        """Has play rest until `who` releases it; `waiting_for` ends the sentence "waiting for"."""
+        before = self._engine.holds
+        self._engine.hold(who, waiting_for)
+        if self._engine.holds != before:
+            text = f"Play rests, and games in flight are kept; waiting for: {self._waiting_for}."
+            self._member.events("paused", text, waiting_for=self._waiting_for)
+
+    def release(self, who: str) -> None:
+        """`who` has play rest no more."""
+        before = self._engine.holds
+        self._engine.release(who)
+        if before and not self._engine.holds:
+            self._member.events("resumed", "Play goes on.")
+
+    @property
+    def _waiting_for(self) -> str:
+        return "; ".join(self._engine.holds)
+
+    def status(self) -> dict[str, Any] | None:
+        """For `gonode status`: what is waited for and since when; None while play goes on."""
+        since_s = self._engine.held_since
+        if since_s is None:
+            return None
+        return {"waiting_for": self._waiting_for, "since_unix_s": self._member.unix_s(since_s)}
+
+    def commands(self) -> dict[str, Command]:
+        """What the control socket takes."""
+
+        async def pause() -> dict[str, Any]:
+            self.hold(USER, BY_USER)
+            return {"ok": True, "paused": self.status()}
+
+        async def resume() -> dict[str, Any]:
+            self.release(USER)
+            return {"ok": True, "paused": self.status()}
+
+        return {"pause": pause, "resume": resume}
