@@ -1,0 +1,124 @@
+"""Takes a node's log into the pages' file, step by step: `Feeder`.
+
+Page: docs/pages.md. The state of the log is made anew from its entries at each start, for it is in no file; meanwhile the
+file shows what it held. Invariants: what is shown is a prefix of the log that a kept head covers, and its tree is the
+head's; a file that is ahead of the log, or of another log, is made anew.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Final
+
+from node.disk.home import Home, HomeError
+from node.disk.store import StoreError
+from node.following.puller import LogRefused
+from node.web.model.projection import Projection
+from node.web.model.schema import NAME, empty, open_to_write, writing
+from node.web.model.source import Source, reading_source
+from protocol.entries import Entry
+from verification.state import LogState
+
+AT_ONCE: Final = 1000
+
+
+class Feeder:
+    """Grows `DIR/pages.db`; for one thread at a time, and one process (a lock is the caller's)."""
+
+    def __init__(self, home: Home) -> None:
+        """Opens the file; raises HomeError where no node has a log, sqlite3.Error."""
+        self._home = home
+        self._run = home.load_ticket().run
+        if not home.database.is_file():
+            raise HomeError(f"{home.directory}: no copy of the log is here.")
+        self.path = home.directory / NAME
+        self._db = open_to_write(self.path, self._run)
+        self._begin()
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._db.close()
+
+    @property
+    def size(self) -> int:
+        """How many entries the file holds."""
+        return self._size
+
+    @property
+    def is_remembering(self) -> bool:
+        """Whether the state is still behind the file."""
+        return self._state.size < self._size
+
+    def step(self) -> bool:
+        """Takes in some entries; whether there are more. Raises StoreError, LogRefused, sqlite3.Error."""
+        with reading_source(self._home.database) as source:
+            head = source.target()
+            target = 0 if head is None else head.size
+            if self.is_remembering:
+                self._remember(source, target)
+            elif self._state.size < target:
+                self._grow(source, target)
+            return self.is_remembering or self._state.size < target
+
+    def _begin(self) -> None:
+        self._state = LogState(self._run)
+        self._projection: Projection | None = None
+        self._look()
+
+    def _look(self) -> None:
+        """What the file holds."""
+        self._size, self._root = 0, b""
+        self._unix_s: int | None = None
+        for size, root, unix_s in self._db.execute("SELECT size, root, unix_s FROM run"):
+            self._size, self._root, self._unix_s = size, root, unix_s
+
+    def _remember(self, source: Source, target: int) -> None:
+        """Makes the state of what the file holds; begins anew where that is no prefix of the log."""
+        if self._size > target:
+            self._forget()
+            return
+        end = min(self._state.size + AT_ONCE, self._size)
+        self._apply(source.entries(self._state.size, end))
+        if end == self._size and self._state.tree.root() != self._root:
+            self._forget()
+
+    def _forget(self) -> None:
+        """The file is emptied."""
+        empty(self._db)
+        self._begin()
+
+    def _grow(self, source: Source, target: int) -> None:
+        start = self._state.size
+        end = min(start + AT_ONCE, target)
+        end = source.last_head(start, end) or end
+        try:
+            with writing(self._db):
+                projection = self._projection or Projection(self._db, self._state)
+                entries = self._apply(source.entries(start, end))
+                roots = source.roots(end)
+                if roots and self._state.tree.root() not in roots:
+                    raise StoreError(
+                        f"{self._home.directory}: the stored log does not lead to the head that the node keeps."
+                    )
+                clock = source.clock(start, end, self._unix_s)
+                projection.take(entries, lambda index: clock.by(index + 1))
+        except BaseException:
+            self._begin()  # the state is ahead of the file
+            raise
+        self._projection = projection
+        self._look()
+
+    def _apply(self, entries: Sequence[bytes]) -> list[Entry]:
+        """Applies stored entries, which the node verified before it stored them: a head's root says that they are these."""
+        applied = []
+        for data in entries:
+            try:
+                applied.append(self._state.apply(data, is_verified=True))
+            except ValueError as error:
+                at = self._state.size
+                raise LogRefused(f"The stored log holds an entry at {at} that the rules refuse: {error}") from error
+        return applied
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether the store was only just then in another's hands."""
+    return error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

@@ -1,0 +1,181 @@
+"""A node's store is taken into the pages' file: what a kept head covers, further at the next start, anew where needed."""
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from node.disk.home import Home, HomeError
+from node.disk.store import Head, Store, StoreError
+from node.following.puller import LogRefused
+from node.web.model import feeder as feeding
+from node.web.model.feeder import Feeder
+from node.web.model.schema import NAME, empty, reading
+from protocol.checkpoint import Checkpoint
+from protocol.seeds import log_origin
+from tests.node.homes import grown_world, make_home, ticket_of
+from tests.node.reports.small_run import ENTRIES_A_HEAD, FIRST_UNIX_S, SECONDS_AN_ENTRY, small_run, timed_home
+from tests.node.web.model.dumps import dump
+from tests.verification.world import World
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    """A run with releases, a refused candidate and a ban; look only."""
+    return small_run()
+
+
+@pytest.fixture
+def home(world: World, tmp_path: Path) -> Home:
+    """Its coordinator's directory, with a head each ten entries."""
+    return timed_home(world, tmp_path / "coordinator")
+
+
+def unseen(world: World) -> bytes:
+    """The newest head, signed by nobody but the coordinator."""
+    head = Checkpoint(log_origin(world.run), world.state.size, world.state.tree.root())
+    return head.sign(world.coordinator).encode()
+
+
+def fill(feeder: Feeder) -> None:
+    """Takes in all there is."""
+    while feeder.step():
+        pass
+
+
+def fed(home: Home) -> dict[str, list[tuple[object, ...]]]:
+    """What the file holds once all is taken in."""
+    feeder = Feeder(home)
+    fill(feeder)
+    feeder.close()
+    with sqlite3.connect(home.directory / NAME) as db:
+        found = dump(db)
+    db.close()
+    return found
+
+
+def test_up_to_the_newest_head_that_witnesses_saw(home: Home, world: World) -> None:
+    db = sqlite3.connect(home.database)
+    with db:
+        db.execute("UPDATE heads SET note = ? WHERE size = ?", (unseen(world), world.state.size))
+    db.close()
+    found = fed(home)
+    ((run, name, size, root, unix_s, first, *_),) = found["run"]
+    assert (run, name) == (world.run, world.manifest.name)
+    assert size == world.state.size // ENTRIES_A_HEAD * ENTRIES_A_HEAD
+    assert root == world.state.tree.root(size)
+    assert (first, unix_s) == (FIRST_UNIX_S + SECONDS_AN_ENTRY * 10, FIRST_UNIX_S + SECONDS_AN_ENTRY * size)
+    assert all(row[0] < size for row in found["batches"])
+
+
+def test_a_head_without_witnesses_will_do_where_there_is_no_other(tmp_path: Path) -> None:
+    world = grown_world()
+    home = Home(tmp_path / "alone")
+    home.store_ticket(ticket_of(world))
+    with Store(home.database) as store:
+        store.append(world.entries)
+    assert fed(home)["run"] == []
+    with Store(home.database) as store:
+        store.put_head(Head(world.state.size, world.state.tree.root(), unseen(world)))
+    assert fed(home)["run"][0][2] == world.state.size
+
+
+def test_it_goes_on_where_it_was(home: Home, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = fed(home)
+    (home.directory / NAME).unlink()
+    monkeypatch.setattr(feeding, "AT_ONCE", 20)
+    for _ in range(6):  # six starts, each of which takes in a little
+        feeder = Feeder(home)
+        before = feeder.size
+        while feeder.is_remembering:
+            feeder.step()
+        feeder.step()
+        assert feeder.size > before
+        feeder.close()
+    with reading(home.directory / NAME) as db:
+        assert db.execute("SELECT size FROM run").fetchone()[0] == feeder.size < world.state.size
+    assert fed(home) == whole
+
+
+def test_a_log_that_is_another_is_taken_in_anew(home: Home, world: World, tmp_path: Path) -> None:
+    whole = fed(home)
+    db = sqlite3.connect(home.directory / NAME)
+    with db:
+        db.execute("UPDATE run SET root = ?", (bytes(32),))
+        db.execute("UPDATE contributors SET credit_plies = 10")
+    db.close()
+    assert fed(home) == whole
+    other = make_home(grown_world(), tmp_path / "other")
+    shutil.copy(home.directory / NAME, other.directory / NAME)
+    assert fed(other)["run"][0][0] == grown_world().run
+    (home.directory / NAME).write_bytes(b"no database at all" * 100)
+    assert fed(home) == whole
+
+
+def test_a_shorter_log_is_taken_in_anew(home: Home) -> None:
+    whole = fed(home)
+    size = whole["run"][0][2]
+    with sqlite3.connect(home.database) as db:
+        db.execute("DELETE FROM heads WHERE size > 50")
+    db.close()
+    found = fed(home)
+    assert found["run"][0][2] == 50 < size
+
+
+def test_what_does_not_lead_to_the_head_is_refused(home: Home) -> None:
+    with sqlite3.connect(home.database) as db:
+        db.execute("UPDATE heads SET root = ?", (bytes(32),))
+    db.close()
+    feeder = Feeder(home)
+    with pytest.raises(StoreError, match="does not lead to the head"):
+        fill(feeder)
+    assert feeder.size == 0
+    feeder.close()
+
+
+def test_an_entry_that_the_rules_refuse(home: Home) -> None:
+    with sqlite3.connect(home.database) as db:
+        db.execute("UPDATE log SET entry = (SELECT entry FROM log WHERE number = 1) WHERE number = 7")
+    db.close()
+    feeder = Feeder(home)
+    with pytest.raises(LogRefused, match="an entry at 7"):
+        fill(feeder)
+    feeder.close()
+
+
+def test_where_no_node_was(tmp_path: Path) -> None:
+    with pytest.raises(HomeError, match="no run is here"):
+        Feeder(Home(tmp_path))
+    home = Home(tmp_path / "new")
+    home.store_ticket(ticket_of(grown_world()))
+    with pytest.raises(HomeError, match="no copy of the log"):
+        Feeder(home)
+
+
+def test_nothing_is_written_to_the_store(home: Home) -> None:
+    before = home.database.read_bytes()
+    fed(home)
+    assert home.database.read_bytes() == before
+    home.database.chmod(0o400)
+    for end in ("-wal", "-shm"):
+        Path(f"{home.database}{end}").unlink(missing_ok=True)
+    (home.directory / NAME).unlink()
+    fed(home)
+
+
+def test_readers_have_a_deadline_and_cannot_write(home: Home) -> None:
+    fed(home)
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n"
+    with reading(home.directory / NAME, 0.05) as db, pytest.raises(sqlite3.OperationalError, match="interrupted"):
+        db.execute(endless).fetchone()
+    with reading(home.directory / NAME) as db, pytest.raises(sqlite3.OperationalError, match="readonly"):
+        db.execute("DELETE FROM batches")
+
+
+def test_an_emptied_file_has_no_rows(home: Home) -> None:
+    fed(home)
+    db = sqlite3.connect(home.directory / NAME, isolation_level=None)
+    empty(db)
+    assert not any(dump(db).values())
+    db.close()
