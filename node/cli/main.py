@@ -9,6 +9,8 @@ from typing import NoReturn
 
 import click
 
+from node.cli.setting import name_variables
+
 NO = 1
 BAD_INPUT = 2
 UNREACHABLE = 3
@@ -19,6 +21,7 @@ MOST_CHARACTERS = 1000
 
 COMMANDS = {
     "run": "node.cli.run",
+    "config": "node.cli.config",
     "join": "node.cli.join",
     "verify": "node.cli.verify",
     "coordinate": "node.cli.coordinate",
@@ -56,7 +59,19 @@ class LazyGroup(click.Group):
             return None
         command = getattr(importlib.import_module(module), name)
         assert isinstance(command, click.Command)
+        name_variables((name,), command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As in the base; the settings of the command that is meant are judged, and the file's are its defaults."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None and command is not None and not ctx.resilient_parsing:
+            from node.cli.settings_file import apply_settings
+
+            apply_settings(ctx, name, command, rest)
+        return name, command, rest
 
     def invoke(self, ctx: click.Context) -> object:
         """As in the base, but a closed pipe is an error of this command line, not click's exit status 1."""

@@ -8,8 +8,9 @@ from tests.node.homes import grown_world, make_home
 
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A cache folder of the test's own."""
+    """A cache folder and a home of the test's own, so that no settings of the user's count."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,8 @@ PAGE = Path("docs/commands.md").read_text(encoding="utf-8")
 
 def leaves(group: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
     if isinstance(group, click.Group):
+        if group.invoke_without_command:
+            yield name, group
         context = click.Context(group)
         for each in group.list_commands(context):
             found = group.get_command(context, each)
