@@ -22,6 +22,7 @@ MOST_CHARACTERS = 1000
 COMMANDS = {
     "run": "node.cli.run",
     "config": "node.cli.config",
+    "setup": "node.cli.setup",
     "join": "node.cli.join",
     "verify": "node.cli.verify",
     "coordinate": "node.cli.coordinate",

@@ -22,13 +22,21 @@ def blob_limits(command: Callable[..., Any]) -> Callable[..., Any]:
 lan_option = click.option("--lan/--no-lan", default=True, show_default=True, help="Find nodes of the run on the LAN.")
 
 
+NO_TICKET = (
+    "A ticket is needed: a text that begins with gonode1 (or the name of a file that holds it), which names a run and where "
+    "it is reached. Whoever coordinates the run hands it out. Then: gonode {} TICKET{}."
+)
+OTHERWISE = {
+    "join": " If the run is for those who are invited, an invite comes with it: --invite FILE. To give the ticket once and "
+    "for all, with what this machine shall do: gonode setup. To try a whole run here, without a ticket: gonode local."
+}
+
+
 def _ticket(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
     if value is None:
         name = context.command_path.partition(" ")[2]
-        more = {"join": " --invite FILE", "keys replace": " --recovery FILE"}.get(name, "")
-        raise click.UsageError(
-            f"A ticket is needed, which the run's coordinator hands out: gonode {name} TICKET{more}."
-        )
+        more = {"keys replace": " --recovery FILE"}.get(name, "")
+        raise click.UsageError(NO_TICKET.format(name, more) + OTHERWISE.get(name, ""))
     return value
 
 
