@@ -23,6 +23,7 @@ COMMANDS = {
     "run": "node.cli.run",
     "config": "node.cli.config",
     "setup": "node.cli.setup",
+    "doctor": "node.cli.doctor",
     "join": "node.cli.join",
     "verify": "node.cli.verify",
     "coordinate": "node.cli.coordinate",

@@ -1,0 +1,115 @@
+"""`gonode doctor`: what is right and wrong with this machine, a node's directory and the node there, and what mends it."""
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from node.cli.config import find_setting
+from node.cli.main import NO
+from node.cli.setting import commands_in
+from node.cli.settings_file import SettingsFault, file_for, given_values, judge
+
+if TYPE_CHECKING:
+    from node.disk.home import Home
+    from node.doctor.finding import Finding
+
+MARKS = {"ok": "ok", "unknown": "?", "warning": "warning", "wrong": "WRONG"}
+
+
+@click.command()
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The node's directory; default: the one below ~/.gonode, if there is one alone or a node runs in one alone.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.pass_context
+def doctor(context: click.Context, directory: Path | None, as_json: bool) -> int:
+    """Look at machine, directory, ports and the running node, and say what is wrong and what mends it."""
+    from node.disk.home import Home
+    from node.doctor.clock import check_clock
+    from node.doctor.finding import Standing
+    from node.doctor.folder import check_folder
+    from node.doctor.machine import check_machine
+    from node.doctor.ports import check_ports
+    from node.doctor.running import ask_node, check_running
+
+    home, now = Home(directory or _only_home()), time.time()
+    settings, listen = _check_settings(context.find_root(), home)
+    status = ask_node(home)
+    found = [
+        *settings,
+        *check_machine(),
+        *check_folder(home),
+        *check_ports(listen, status is not None),
+        check_clock(home.database, now),
+        *check_running(home, status, now),
+    ]
+    is_sound = all(finding.standing is not Standing.WRONG for finding in found)
+    if as_json:
+        click.echo(
+            json.dumps({"ok": is_sound, "directory": str(home.directory), "checks": [each.to_json() for each in found]})
+        )
+    else:
+        for finding in found:
+            click.echo(f"{MARKS[finding.standing.value]:<8} {finding.name}: {finding.detail}")
+            if finding.mend:
+                click.echo(f"{'':8}   -> {finding.mend}")
+        click.echo("\nNothing is wrong." if is_sound else "\nWhat is marked WRONG has to be mended.")
+    return 0 if is_sound else NO
+
+
+def _only_home() -> Path:
+    """The one directory below ~/.gonode where a node runs or, where none runs, that a node has; else ~/.gonode itself.
+
+    Raises click.UsageError when there are several.
+    """
+    from node.disk.home import HOMES
+
+    homes = HOMES.expanduser()
+    for pattern in ("*/control.sock", "*/ticket"):
+        found = sorted(path.parent for path in homes.glob(pattern))
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = ", ".join(path.name for path in found)
+            raise click.UsageError(f"Several nodes are below {homes} ({names}): say --dir DIR.")
+    return homes
+
+
+def _check_settings(root: click.Context, home: "Home") -> tuple[list["Finding"], tuple[str, ...]]:
+    """Whether the settings can be used, and where the node that lives here would listen by them."""
+    from node.doctor.finding import ok, wrong
+
+    role = next((name for name, key in _ROLES if home.key(key).is_file()), "join")
+    try:
+        for words, command in commands_in((), root.command):
+            given_values(root, words, command, home.directory)
+        listen = _listen(root, role, home)
+    except SettingsFault as error:
+        mend = "Correct that line or variable, or take it out; gonode config shows all that there are."
+        return [wrong("settings", error.message, mend)], ()
+    used = file_for(role, home.directory)
+    return [ok("settings", "There is no file of settings." if used is None else f"{used} can be used.")], listen
+
+
+_ROLES = (("coordinate", "coordinator"), ("verify", "verifier"))
+
+
+def _listen(root: click.Context, role: str, home: "Home") -> tuple[str, ...]:
+    """The addresses at which a role listens that is called without flags; a coordinator at its ticket's."""
+    from node.disk.home import HomeError
+
+    setting, context = find_setting(root, f"{role}.listen")
+    given = given_values(root, setting.words, context.command, home.directory)[setting]
+    found: tuple[str, ...] = judge(setting, given.value, setting.key, context)
+    if role != "coordinate" or found:
+        return found
+    try:
+        return tuple(address.partition("/p2p/")[0] for address in home.load_ticket().addresses)
+    except HomeError:
+        return ()

@@ -1,0 +1,133 @@
+"""Checks of the node that runs, by what it says itself (`node.status`): peers, reachability, log, queues, engine, parts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from node.control import ControlError, ask
+from node.disk.home import Home
+from node.doctor.finding import Finding, ok, unknown, warning, wrong
+from protocol.words import counted
+
+LONG_S = 600
+"""Seconds that something may wait without anything being wrong."""
+
+FEW_RESTARTS = 3
+CIRCUIT = "/p2p-circuit"
+
+
+def ask_node(home: Home) -> dict[str, Any] | None:
+    """What the node that runs in `home` says; None when none answers."""
+    try:
+        return ask(home.control, "status")
+    except ControlError:
+        return None
+
+
+def check_running(home: Home, status: Mapping[str, Any] | None, now_unix_s: float) -> list[Finding]:
+    """All that only a node that runs can say; `status` is None when none does."""
+    if status is None:
+        return [_check_last(home)]
+    return [
+        ok("node", f"A {status['role']} runs here."),
+        check_peers(status),
+        check_reachability(status),
+        check_log(status),
+        *(check_queue(queue, now_unix_s) for queue in status["queues"] if queue["length"] or queue["waiting_for"]),
+        *([check_engine(status["engine"])] if status.get("engine") else []),
+        check_services(status),
+    ]
+
+
+def _check_last(home: Home) -> Finding:
+    if home.fault.is_file():
+        why = home.fault.read_text(encoding="utf-8", errors="replace").strip()[:300]
+        return wrong(
+            "node",
+            f"No node runs here, and the last one ended: {why}",
+            "Mend the machine first (canaries above); the next start drops what is doubtful.",
+        )
+    return unknown(
+        "node",
+        "No node runs here: peers, reachability, log and queues cannot be looked at.",
+        "Start it, as by gonode join, and look again.",
+    )
+
+
+def check_peers(status: Mapping[str, Any]) -> Finding:
+    """Whether somebody of the run answers."""
+    if status["peers"]:
+        return ok("peers", f"{counted(status['peers'], 'peer')} linked.")
+    again = "" if status["next_try_in_s"] is None else f" It tries again in {status['next_try_in_s']} s."
+    return wrong(
+        "peers",
+        f"No peer of the run answers.{again}",
+        "See whether this machine has internet and its firewall lets TCP out; ask whoever gave the ticket for a new one.",
+    )
+
+
+def check_reachability(status: Mapping[str, Any]) -> Finding:
+    """Whether others dial this node."""
+    ins = sum(link["direction"] == "in" for link in status["links"])
+    if ins:
+        return ok("reachability", f"Others reach this node: {counted(ins, 'peer')} dialed it.")
+    if not status["peers"]:
+        return unknown("reachability", "Without peers nobody can say.", "Mend the links to peers first.")
+    return warning(
+        "reachability",
+        "Nobody dialed this node yet. It plays and sends all the same; others cannot fetch from it.",
+        "Forward a TCP port of the router to this machine, and name it: --listen /ip4/0.0.0.0/tcp/PORT --announce "
+        "/ip4/ADDRESS/tcp/PORT.",
+    )
+
+
+def check_log(status: Mapping[str, Any]) -> Finding:
+    """Whether the log that the node has is the newest that it heard of."""
+    size, newest = status["log_size"], status.get("newest_size")
+    if newest is None:
+        return unknown(
+            "log",
+            f"{counted(size, 'entry', 'entries')}; no signed head is known to compare with.",
+            "Wait a minute; when it stays so, see the links to peers.",
+        )
+    if size < newest:
+        return warning(
+            "log",
+            f"{size:,} of {newest:,} entries are here.",
+            "Wait, and look again: it catches up by itself; when it does not, send what `gonode status` says with a report.",
+        )
+    return ok("log", f"In sync: {counted(size, 'entry', 'entries')}.")
+
+
+def check_queue(queue: Mapping[str, Any], now_unix_s: float) -> Finding:
+    """Whether what waits has waited long."""
+    since = queue["since_unix_s"]
+    waits = f", waiting for: {queue['waiting_for']}" if queue["waiting_for"] else ""
+    detail = f"{queue['length']} in the queue {queue['name']}{waits}"
+    if since is not None and now_unix_s - since > LONG_S:
+        return warning(
+            "waiting",
+            f"{detail}, since {(now_unix_s - since) / 60:.0f} minutes.",
+            "Nothing is lost: it is sent later, in order. Where it waits for a peer, the coordinator may be away.",
+        )
+    return ok("waiting", f"{detail}.")
+
+
+def check_engine(engine: Mapping[str, Any]) -> Finding:
+    """Whether the engine's process lives and its canaries come out."""
+    detail = f"{engine['device']} ({engine['kernel']}), canaries {engine['canaries']}, restarts {engine['restarts']}."
+    if engine["restarts"] >= FEW_RESTARTS:
+        return warning(
+            "engine",
+            detail,
+            "It dies again and again: see the system's log for a lack of memory, or use fewer threads (--threads).",
+        )
+    return ok("engine", detail)
+
+
+def check_services(status: Mapping[str, Any]) -> Finding:
+    """Whether parts of the node fail."""
+    failing = [service for service in status["services"] if service["restarts"] >= FEW_RESTARTS]
+    if failing:
+        names = "; ".join(f"{each['name']} ({each['restarts']} times): {each['last_failure']}" for each in failing)
+        return warning("services", names, "Report this with the lines above; the node goes on by itself meanwhile.")
+    return ok("services", f"All {counted(len(status['services']), 'part')} of the node run.")
