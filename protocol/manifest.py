@@ -18,13 +18,20 @@ StageVisits = Annotated[int, Range(0, 60000)]
 
 @dataclass(frozen=True, slots=True)
 class RulesSpec(Record):
-    """Rules of every game of the run; scoring is by area, komi comes from the board's weights."""
+    """Rules of every game of the run; scoring is by area, komi comes from the board's weights.
+
+    A game that ends because areas are settled has dead stones on its board, which only `pass_alive` counts as dead.
+    """
 
     ko: Annotated[str, Choice(("simple", "positional", "situational"))]
     suicide: bool
     pass_alive: bool
     settled_end: bool
     move_cap_factor: Annotated[int, Range(1, 10)]
+
+    def check(self) -> None:
+        if self.settled_end and not self.pass_alive:
+            raise self.fail("`settled_end` needs `pass_alive`: else dead stones on a settled board would count as alive")
 
 
 @dataclass(frozen=True, slots=True)

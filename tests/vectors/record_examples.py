@@ -367,7 +367,7 @@ def _manifest() -> Manifest:
         run=ZERO,
         version=1,
         name="example",
-        rules=RulesSpec("positional", True, False, True, 3),
+        rules=RulesSpec("positional", True, True, True, 3),
         stages=(Stage(0, (BoardWeight(7, 1, (KomiWeight(17, 1), KomiWeight(19, 1))),)),),
         openings=(Opening(7, (), 1, 0), Opening(7, (16, 32), 0, 1)),
         selfplay=selfplay,

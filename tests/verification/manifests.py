@@ -58,7 +58,7 @@ def small_manifest(**changes: object) -> Manifest:
         run=ZERO,
         version=1,
         name="world",
-        rules=RulesSpec(ko="positional", suicide=True, pass_alive=False, settled_end=True, move_cap_factor=1),
+        rules=RulesSpec(ko="positional", suicide=True, pass_alive=True, settled_end=True, move_cap_factor=1),
         stages=(Stage(0, (BoardWeight(7, 1, (KomiWeight(17, 1), KomiWeight(19, 1))),)),),
         openings=(Opening(7, (), 3, 1), Opening(7, (24,), 1, 1), Opening(7, (16, 32), 0, 1)),
         selfplay=SEARCH,
