@@ -1,7 +1,8 @@
 """How a node's process ends: drained, stopped, interrupted, or because its supervisor is gone.
 
-The first Ctrl-C drains, the second stops at once; SIGTERM and `gonode stop` stop at once, which loses nothing either, since
-whatever is finished is on disk. A node that `gonode local` started stops when that process is gone.
+The first Ctrl-C drains, the second ends the process at once, which loses nothing that is finished, since that is on disk.
+SIGTERM and `gonode stop` put down what is under way, for a moment at most, and end without sending anything. A node that
+`gonode local` started stops when that process is gone.
 """
 
 import os
@@ -19,6 +20,7 @@ Beside = Callable[[Callable[[], dict[str, Any]], Mapping[str, Command]], Awaitab
 """What runs beside a role until that ends: it is given the status, and the commands that the control socket takes."""
 
 SUPERVISOR_VARIABLE = "GONODE_SUPERVISOR"
+PUT_DOWN_WITHIN_S = 5.0
 DONE = 0
 INTERRUPTED = 130
 
@@ -27,7 +29,7 @@ class Lifetime:
     """Runs a role until it returns or is told to end.
 
     `draining` is what the role says when it is told to drain; `interrupt` (by default `drain`) answers the first Ctrl-C.
-    `commands` are those of the role alone.
+    `commands` are those of the role alone; `put_down` keeps what is under way when the node is stopped.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class Lifetime:
         interrupt: Callable[[], None] | None = None,
         beside: Sequence[Beside] = (),
         commands: Mapping[str, Command] | None = None,
+        put_down: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._home = home
         self._events = events
@@ -51,6 +54,8 @@ class Lifetime:
         self._interrupt = interrupt or drain
         self._beside = beside
         self._more_commands = commands or {}
+        self._put_down = put_down
+        self._is_stopping = trio.Event()
         self._exit = DONE
         self._scope = trio.CancelScope()
 
@@ -60,6 +65,7 @@ class Lifetime:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._watch_signals)
                 nursery.start_soon(self._watch_supervisor)
+                nursery.start_soon(self._stop_when_told)
                 commands = self._commands()
                 nursery.start_soon(serve_control, self._home.control, commands)
                 for beside in self._beside:
@@ -82,7 +88,7 @@ class Lifetime:
 
         async def stop() -> dict[str, Any]:
             self._events("stopping", "Stopping now; everything finished is kept.")
-            trio.lowlevel.current_trio_token().run_sync_soon(self._scope.cancel)
+            self._is_stopping.set()
             return {"ok": True}
 
         async def cannot_rest() -> dict[str, Any]:
@@ -96,16 +102,23 @@ class Lifetime:
         with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
             async for number in received:
                 if number == signal.SIGTERM:
-                    self._scope.cancel()
-                    return
+                    self._is_stopping.set()
+                    continue
                 interrupts += 1
-                if interrupts == 1:
+                if interrupts == 1 and not self._is_stopping.is_set():
                     self._events("draining", "Ending; press Ctrl-C again to stop at once (nothing finished is lost).")
                     self._interrupt()
                 else:
                     self._exit = INTERRUPTED
                     self._scope.cancel()
                     return
+
+    async def _stop_when_told(self) -> None:
+        await self._is_stopping.wait()
+        if self._put_down is not None:
+            with trio.move_on_after(PUT_DOWN_WITHIN_S):
+                await self._put_down()
+        self._scope.cancel()
 
     async def _watch_supervisor(self) -> None:
         supervisor = os.environ.get(SUPERVISOR_VARIABLE)

@@ -132,6 +132,7 @@ async def _live(
         contributors,
         beside=(screen.run, *beside),
         commands=commands,
+        put_down=role.put_down if isinstance(role, Contributor) else None,
     )
     return await lifetime.run(run)
 

@@ -108,6 +108,11 @@ class Contributor:
         self.engine.end()
         self._member.wake()
 
+    async def put_down(self) -> None:
+        """As `drain`, for who does not wait for `run` to return: returns when the games in flight are on disk."""
+        self.drain()
+        await self.engine.put_down()
+
     async def run(self) -> None:
         """Registers if need be and plays until drained; raises RegistrationRefused, Expelled, WrongMachine."""
         keep = self._member.services.keep

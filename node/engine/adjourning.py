@@ -37,6 +37,7 @@ class AdjourningEngine:
         self._holds: dict[str, str] = {}
         self._is_ended = False
         self._rests = 0
+        self._playing = 0
         self._changed = trio.Event()
         self._finished: list[str] = []
         self.finished = 0
@@ -70,6 +71,12 @@ class AdjourningEngine:
         self._rests += 1
         self._change()
 
+    async def put_down(self) -> None:
+        """Ends play as `end`, and returns when every game that was under way is on disk."""
+        self.end()
+        await self._engine.stop()
+        await self._until(lambda: not self._playing)
+
     async def run(self) -> None:
         """Stops the engine's games whenever play rests or ends, until cancelled."""
         stopped = 0
@@ -93,15 +100,22 @@ class AdjourningEngine:
             await self._until(lambda: self._is_ended or not self._holds)
             if self._is_ended:
                 return Done.stopped(job.id)
-            begun = self._kept(name)
-            done = await (self._engine.play_on(job, begun) if begun else self._engine.play(job))
+            done = await self._play(job, self._kept(name))
             if not done.is_stopped:
                 self._finished.append(name)
-                self.finished += 1
-                self._change()
                 return done
             if done.begun:
                 self._store.put(name, sha256(done.begun).digest() + done.begun)
+
+    async def _play(self, job: Job, begun: bytes) -> Done:
+        self._playing += 1
+        try:
+            done = await (self._engine.play_on(job, begun) if begun else self._engine.play(job))
+            self.finished += not done.is_stopped
+            return done
+        finally:
+            self._playing -= 1
+            self._change()
 
     async def play_on(self, job: Job, begun: bytes) -> Done:
         """See `Engine.play_on`."""

@@ -36,6 +36,10 @@ NODE = textwrap.dedent(
             if way == "slow":
                 await trio.sleep_forever()
 
+        async def put_down():
+            await trio.sleep(0.1)
+            JsonLines("test")("down", "All is down.")
+
         stop = trio.Event()
         interrupt = None
         if way == "coordinator":
@@ -43,7 +47,7 @@ NODE = textwrap.dedent(
         lifetime = Lifetime(
             Home(Path(sys.argv[2])), JsonLines("test"), drained.set if way != "coordinator" else stop.set,
             f"Draining as {way}.", lambda: {"role": "test"}, lambda: {"contributors": []},
-            interrupt=interrupt,
+            interrupt=interrupt, put_down=put_down if way == "putting down" else None,
         )
         return await lifetime.run(role)
 
@@ -134,6 +138,17 @@ def test_what_plays_nothing_cannot_rest(tmp_path: Path) -> None:
         for command in ("pause", "resume"):
             with pytest.raises(ControlError, match="nothing to pause"):
                 ask(tmp_path / "control.sock", command)
+
+
+@pytest.mark.parametrize("way", ["signal", "command"])
+def test_who_is_stopped_puts_down_what_is_under_way(way: str, tmp_path: Path) -> None:
+    with node("putting down", tmp_path) as process:
+        if way == "signal":
+            process.send_signal(signal.SIGTERM)
+        else:
+            assert ask(tmp_path / "control.sock", "stop") == {"ok": True}
+        assert process.wait(10) == 0
+        assert events(process)[-1] == "down"
 
 
 def test_commands(tmp_path: Path) -> None:

@@ -74,3 +74,21 @@ def test_an_interrupt_before_the_log(tmp_path: Path) -> None:
         status_of(tmp_path, process)
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
+
+
+def test_a_contributor_rests_as_it_is_told(tmp_path: Path) -> None:
+    """By `gonode pause` and by its hours; one that is through with its minutes drains."""
+    closed = time.localtime(time.time() + 7200).tm_hour
+    options = ("--threads", 1, "--hours", f"{closed}-{(closed + 1) % 24}", "--minutes", 0.2)
+    with node("join", TICKET, "--dir", tmp_path, *options) as process:
+        by_hours = status_of(tmp_path, process)["paused"]
+        while by_hours is None:
+            time.sleep(0.1)
+            by_hours = status_of(tmp_path, process)["paused"]
+        assert by_hours["waiting_for"].startswith(f"{closed}:00 o'clock (--hours ")
+        paused = ask(tmp_path / "control.sock", "pause")["paused"]
+        assert paused["waiting_for"] == f"{by_hours['waiting_for']}; gonode resume (play is paused)"
+        resumed = ask(tmp_path / "control.sock", "resume")
+        assert resumed["paused"]["waiting_for"] == by_hours["waiting_for"]
+        assert process.wait(60) == 0
+        assert events(process) == ["listening", "connecting", "paused", "paused", "spent", "draining"]

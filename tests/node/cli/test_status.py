@@ -85,10 +85,12 @@ def running(directory: Path) -> Iterator[list[str]]:
     directory.mkdir(parents=True, exist_ok=True)
     thread.start()
     assert started.wait(10)
-    yield heard
-    trio_token, scope = token[0]
-    trio_token.run_sync_soon(scope.cancel)
-    thread.join(10)
+    try:
+        yield heard
+    finally:
+        trio_token, scope = token[0]
+        trio_token.run_sync_soon(scope.cancel)
+        thread.join(10)
 
 
 def test_a_running_node(tmp_path: Path) -> None:

@@ -107,6 +107,17 @@ async def test_play_rests_while_anybody_holds_it(store: Store, autojump_clock: M
         nursery.cancel_scope.cancel()
 
 
+async def test_a_stop_puts_games_down_before_it_returns(store: Store, autojump_clock: MockClock) -> None:
+    inner = InlineEngine(game_s=100.0)
+    engine = AdjourningEngine(inner, store)
+    async with trio.open_nursery() as nursery:
+        for counter in range(3):
+            nursery.start_soon(engine.play, job(counter))
+        await trio.sleep(20)
+        await engine.put_down()
+        assert 0 < inner.searched == kept(store)
+
+
 class Slow(InlineEngine):
     """Takes five seconds to stop."""
 
