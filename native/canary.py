@@ -20,6 +20,8 @@ SEED = hashlib.sha256(b"gonode/canary/v1").digest()
 POSITIONS = 2
 _SEVEN_BITS = bytes(byte & 127 for byte in range(256))
 
+MEND = "Nothing that it computes is believed. Check cooling, memory and overclocking, then: gonode doctor."
+
 Evaluate = Callable[[Network, int, bytes], bytes]
 """Evaluates u8 planes [n, 20, size, size] of a board size; gives the bytes of n `go_output`."""
 
@@ -62,7 +64,7 @@ def verify_outputs(evaluate: Evaluate) -> None:
         if hashlib.sha256(outputs).hexdigest() != canary.known:
             raise WrongMachine(
                 f"This machine computes wrongly: a network of {canary.blocks} blocks of {canary.channels} channels gave "
-                f"other outputs than the known ones on a {canary.size}x{canary.size} board."
+                f"other outputs than the known ones on a {canary.size}x{canary.size} board. {MEND}"
             )
 
 
@@ -80,7 +82,9 @@ def verify_kernel(kernel: Kernel) -> None:
     except EngineError as error:
         if error.status != lib.GO_ERR_MISMATCH:
             raise
-        raise WrongMachine("This machine computes wrongly: a search found another tree than the known one.") from None
+        raise WrongMachine(
+            f"This machine computes wrongly: a search found another tree than the known one. {MEND}"
+        ) from None
 
 
 @cache

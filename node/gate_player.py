@@ -14,6 +14,7 @@ from node.member import Member
 from node.networks import NetworkFault
 from node.outbox import GATE_RESULT, Outbox
 from node.peering.transport import TransportError
+from node.reminder import Reminder
 from protocol.batch import batch_root, encode_batch, parse_batch
 from protocol.compress import compress
 from protocol.ed25519 import SecretKey
@@ -53,18 +54,22 @@ class GatePlayer:
 
     async def run(self) -> None:
         """Plays assignments as the log gives them, until cancelled."""
+        reminder = Reminder(self._member.events)
         while True:
             self._sweep()
             index, assignment = await self._member.until(self._open_assignment)
             self._idle = trio.Event()
             try:
                 await self._play(index, assignment)
+                reminder.forget()
                 continue
             except (NetworkFault, TransportError) as error:
-                self._member.events("waiting", f"Gate pairs from {assignment.first_pair} cannot be played yet: {error}")
+                pause_s = self._member.jitter(AGAIN_S)
+                text = f"Gate pairs from {assignment.first_pair} cannot be played yet, other games go on: {error}"
+                reminder.say(text, pause_s)
             finally:
                 self._idle.set()
-            await trio.sleep(self._member.jitter(AGAIN_S))
+            await trio.sleep(pause_s)
 
     def _sweep(self) -> None:
         """Forgets the games of assignments that are over."""

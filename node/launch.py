@@ -148,7 +148,7 @@ async def open_member(
                 events(
                     "connecting",
                     f"Looking for the run {ticket.run.hex()[:16]} at "
-                    f"{counted(len(ticket.addresses), 'address', 'addresses')}.",
+                    f"{counted(len(ticket.addresses), 'address', 'addresses')}, again and again until a peer answers.",
                 )
             if await_log:
                 await member.until_size(2)

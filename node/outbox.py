@@ -246,7 +246,7 @@ class Outbox:
         if not self._is_said:
             self._is_said = True
             count = counted(len(self), "item waits", "items wait")
-            text = f"{self.waiting_for} {count} on disk. Next try in {max(1, next_try_in_s):.0f} s."
+            text = f"{self.waiting_for} Nothing is lost: {count} on disk. Next try in {max(1, next_try_in_s):.0f} s."
             self._member.events("waiting", text)
 
     def _end(self, item: OutboxItem, answer: Posted | CallRefused | None) -> None:
@@ -261,7 +261,8 @@ class Outbox:
             text = f"{item.kind} logged as #{index}."
             self._member.events("logged", text, kind=item.kind, index=index, after_s=after_s)
         elif answer is not None:
-            self._member.events("refused", f"{item.kind} refused: {answer}", kind=item.kind)
+            text = f"{item.kind} refused, and not sent again: {answer}"
+            self._member.events("refused", text, kind=item.kind)
         self._member.store.drop_outbox(item.kind, item.key)
         self._offers.pop(item.number, None)
         if self._answered is not None:
@@ -284,7 +285,8 @@ class Outbox:
             store.delete(f"gate/{record.assignment}")
         self._member.events(
             "refused",
-            f"{item.kind} dropped: its blob {record.blob_digest.hex()[:16]} is missing or damaged on this disk.",
+            f"{item.kind} dropped: its blob {record.blob_digest.hex()[:16]} is missing or damaged on this disk. "
+            "What it was made of is played again; check the disk.",
             kind=item.kind,
         )
         return True

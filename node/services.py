@@ -108,13 +108,13 @@ class Services:
         if len(service.failures) == MOST_FAILURES and now - service.failures[0] < WITHIN_S:
             raise ServiceLost(
                 f"The service {service.name} failed {MOST_FAILURES} times within {WITHIN_S / 60:.0f} minutes; "
-                f"at last: {service.last_failure}"
+                f"at last: {service.last_failure} What is finished is kept, and the next start goes on with it."
             ) from error
         service.restarts += 1
         self._events(
             "service",
-            f"The service {service.name} failed and is started again in about {wait_s:.3g} s "
-            f"(time {service.restarts}): {service.last_failure}",
+            f"The service {service.name} failed, the node goes on. Next try in about {wait_s:.3g} s "
+            f"(restart {service.restarts}): {service.last_failure}",
             name=service.name,
             restarts=service.restarts,
         )

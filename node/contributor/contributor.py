@@ -28,6 +28,7 @@ from node.member import Member
 from node.networks import NetworkFault
 from node.outbox import BATCH, Outbox
 from node.peering.transport import TransportError
+from node.reminder import Reminder
 from node.status import queue_of
 from protocol.admission import REJECTED
 from protocol.ed25519 import SecretKey
@@ -82,6 +83,7 @@ class Contributor:
         self.today = Today(member)
         self.games = 0
         self.plies = 0
+        self.visits = 0
         self.paused_since: float | None = None
         self._began = trio.current_time()
 
@@ -179,16 +181,18 @@ class Contributor:
         raise Expelled(f"This run takes nothing more from this key: {reason}")
 
     async def _play(self) -> None:
-        member = self._member
+        member, reminder = self._member, Reminder(self._member.events)
         while not self._draining.is_set():
             release = self._release_to_play()
             try:
                 player = await member.player_of(release)
             except (NetworkFault, TransportError) as error:
-                member.events("waiting", f"The network of release {release.name} is not here yet: {error}")
-                with trio.move_on_after(member.jitter(AGAIN_S)):
+                pause_s = member.jitter(AGAIN_S)
+                reminder.say(f"Play waits for the network of release {release.name}: {error}", pause_s)
+                with trio.move_on_after(pause_s):
                     await self._draining.wait()
             else:
+                reminder.forget()
                 await self._play_release(release, player)
 
     def _release_to_play(self) -> ReleaseInfo:
@@ -262,7 +266,7 @@ class Contributor:
             waiting = member.store.waiting_count(BATCH)
             if self.paused_since is None and waiting >= MOST_WAITING:
                 self.paused_since = trio.current_time()
-                member.events("waiting", f"Play is paused: {MOST_WAITING} batches wait to be logged.")
+                member.events("waiting", f"Play is paused: {MOST_WAITING} batches wait to be logged. Nothing is lost.")
             elif self.paused_since is not None and waiting < _go_on_below():
                 self.paused_since = None
                 member.events("waiting", "Play goes on.")
@@ -286,6 +290,7 @@ class Contributor:
             self.today.add(done.plies)
         self.games += 1
         self.plies += done.plies
+        self.visits += done.visits
         self._tell(counter, done)
         await self._pack(release, final=False)
 

@@ -17,6 +17,7 @@ from node.member import Member
 from node.networks import NetworkFault
 from node.outbox import BATCH, FILLED, Outbox, sealed_fill
 from node.peering.transport import TransportError
+from node.reminder import Reminder
 from protocol.batch import unpack_batch
 from protocol.ed25519 import SecretKey
 from protocol.words import counted
@@ -60,15 +61,19 @@ class FillPlayer:
 
     async def run(self) -> None:
         """Fills in as the log asks, until cancelled."""
+        reminder = Reminder(self._member.events)
         while True:
             self._sweep()
             fill = await self._member.until(self._next)
             try:
                 await self._fill(fill)
+                reminder.forget()
                 continue
             except (NetworkFault, TransportError) as error:
-                self._member.events("waiting", f"Games from {fill.first_counter} cannot be filled in yet: {error}")
-            await trio.sleep(self._member.jitter(AGAIN_S))
+                pause_s = self._member.jitter(AGAIN_S)
+                text = f"Games from {fill.first_counter} cannot be filled in yet, own ones go on: {error}"
+                reminder.say(text, pause_s)
+            await trio.sleep(pause_s)
 
     def _next(self) -> Fill | None:
         """What to fill in next, once enough witnesses cosigned the entry that asks for it."""

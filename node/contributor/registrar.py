@@ -65,6 +65,7 @@ class Registrar:
         head = await member.until(member.newest_head)
         await member.until_size(head.size)  # below it this key may be registered
         self._say_recovery()
+        is_new = not self._is_registered()
         while not self._is_registered():
             try:
                 await (self._with_invite() if self._invite or not self._takes_stamps() else self._with_stamp())
@@ -74,6 +75,8 @@ class Registrar:
             member.events("waiting", f"Registered; waiting for {NO_VERIFIER}.")
         await member.until(lambda: True if self._is_witnessed() else None)
         text = f"Joined run {member.state.manifest.name} as {self._name} ({self._secret.public.hex()[:8]})."
+        if is_new:
+            text += " Its key is new, and your credit: back it up (gonode keys export)."
         member.events("registered", text)
 
     def _say_recovery(self) -> None:

@@ -66,6 +66,11 @@ class Flights:
             flight.answered.set()
 
     @property
+    def games(self) -> int:
+        """How many games are under way, played or replayed."""
+        return sum(isinstance(flight.order, Play | Replay) for flight in self._flights.values())
+
+    @property
     def is_asked(self) -> bool:
         """Whether something waits for an answer."""
         return any(not flight.answered.is_set() for flight in self._flights.values())

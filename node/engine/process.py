@@ -61,6 +61,8 @@ KEEP_NETWORKS = 4
 STOP_WITHIN_S = 20
 TAIL_BYTES = 4096
 
+MEND = "Finished games are kept. Is there memory enough? gonode doctor looks; fewer --threads and --games need less."
+
 
 class EngineRefused(EngineError):
     """One sentence of an engine that cannot start with these options on this machine."""
@@ -154,6 +156,7 @@ class EngineProcess:
             "games": settings.games,
             "restarts": self.restarts,
             "canaries": self.canaries,
+            "under_way": self._flights.games,
         }
 
     async def _job(self, job: Job, order: Callable[[PipeJob], Play | Replay]) -> Done:
@@ -195,12 +198,16 @@ class EngineProcess:
             now = trio.current_time()
             deaths.append(now)
             if len(deaths) == MOST_DEATHS and now - deaths[0] < WITHIN_S:
-                raise EngineLost(f"The engine ended {MOST_DEATHS} times within {WITHIN_S} s; at last it {why}.")
+                raise EngineLost(f"The engine ended {MOST_DEATHS} times within {WITHIN_S} s; at last it {why}. {MEND}")
             unwell = 0 if self._life.deadline == math.inf else unwell + 1
             if unwell == MOST_DEATHS:
-                raise EngineLost(f"The engine did not start {MOST_DEATHS} times in a row; at last it {why}.")
+                raise EngineLost(f"The engine did not start {MOST_DEATHS} times in a row; at last it {why}. {MEND}")
             self.restarts += 1
-            self._events("engine", f"The engine {why}; started again (time {self.restarts}).", restarts=self.restarts)
+            self._events(
+                "engine",
+                f"The engine {why}; it is started again (time {self.restarts}), and no game is lost.",
+                restarts=self.restarts,
+            )
             recent = sum(now - death < WITHIN_S for death in deaths)
             await trio.sleep(FIRST_WAIT_S * 2 ** (recent - 1))
 

@@ -16,6 +16,7 @@ from node.member import Member
 from node.networks import NetworkFault
 from node.outbox import OPENING, VERDICT, Outbox
 from node.peering.transport import TransportError
+from node.reminder import Reminder
 from node.status import queue_of
 from node.verifier.accuser import accuse
 from node.verifier.epoch_keeper import NEW_KEY, NOT_APPROVED, Distrusted, EpochKeeper
@@ -73,6 +74,7 @@ class Verifier:
         self._busy: set[bytes] = set()
         self._logged: dict[bytes, int] = {}
         self._awaited: dict[bytes, tuple[str, float]] = {}
+        self._reminders: dict[bytes, Reminder] = {}
         self.verdicts = 0
         self.plies = 0
 
@@ -160,8 +162,10 @@ class Verifier:
             finding = await self._examine(subject)
         except (TransportError, NetworkFault) as error:
             self._await(subject, f"what entry {subject.index} needs: {error}")
-            self._member.events("waiting", f"Entry {subject.index} cannot be verified yet: {error}")
-            await trio.sleep(self._member.jitter(AGAIN_S))
+            pause_s = self._member.jitter(AGAIN_S)
+            text = f"Entry {subject.index} cannot be verified yet, others are meanwhile: {error}"
+            self._reminders.setdefault(subject.key, Reminder(self._member.events)).say(text, pause_s)
+            await trio.sleep(pause_s)
         else:
             if finding is not None and self._is_asked(subject):
                 self._say(subject, finding)
@@ -180,6 +184,7 @@ class Verifier:
         self._await(subject, f"the blob of entry {subject.index}")
         blob = await member.blobs.fetch(record.blob_digest, member.reach.peers, record.blob_len, FETCH_WITHIN_S)
         del self._awaited[subject.key]
+        self._reminders.pop(subject.key, None)
         try:
             batch = await self._engine.compute(_check, member.state, subject, blob)
         except Rejected as rejected:

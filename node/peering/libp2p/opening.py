@@ -159,7 +159,10 @@ async def _live(
             log.info("the host failed: %r", error)
     await _close_listeners(host.get_network())
     if is_first and not is_listening:
-        raise CannotListen(f"This node cannot listen at {', '.join(map(str, places))}.")
+        raise CannotListen(
+            f"This node cannot listen at {', '.join(map(str, places))}: does another program have that port? --listen takes "
+            "another one."
+        )
     return places
 
 

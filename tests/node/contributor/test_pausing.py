@@ -27,7 +27,7 @@ async def test_a_pause_is_told_once_and_its_end_once(autojump_clock: MockClock) 
         change_within=change_within,
     )
     role = Contributor(member, secret(1), None, "scalar", 1, b"", "ada")  # type: ignore[arg-type]
-    paused, goes_on = f"Play is paused: {MOST_WAITING} batches wait to be logged.", "Play goes on."
+    paused, goes_on = f"Play is paused: {MOST_WAITING} batches wait to be logged. Nothing is lost.", "Play goes on."
     await role._pause(lambda: True)
     assert said == []
     await role._pause(iter([True, True, False]).__next__)  # another release is there: the pause goes on
