@@ -27,6 +27,7 @@ from node.matches.match_record import RecordError
 from node.matches.opponent import OpponentError
 from node.matches.rating_table import RatingError
 from node.matches.setups import OpeningError
+from node.metrics.address import MetricsFault
 from node.networks import NetworkFault
 from node.peering.addresses import AnnounceError
 from node.peering.transport import CannotListen, TransportError
@@ -59,6 +60,7 @@ REFUSALS: tuple[type[BaseException], ...] = (
     LogUnbelievable,
     ManifestFileError,
     MatplotlibMissing,
+    MetricsFault,
     NetworkFault,
     NetworkMissing,
     NoAdmittedData,

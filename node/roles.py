@@ -70,6 +70,15 @@ class RoleOptions(NodeOptions):
     engine: EngineSettings
 
 
+def _beside(screen: Screen, output: Output) -> tuple[Beside, ...]:
+    """What shows how a node stands while it runs; raises MetricsFault."""
+    if output.metrics is None:
+        return (screen.run,)
+    from node.metrics.server import MetricsServer
+
+    return screen.run, MetricsServer(output.metrics).run
+
+
 @asynccontextmanager
 async def _member(
     options: NodeOptions,
@@ -130,7 +139,7 @@ async def _live(
         role.DRAINING,
         status,
         contributors,
-        beside=(screen.run, *beside),
+        beside=beside,
         commands=commands,
         put_down=role.put_down if isinstance(role, Contributor) else None,
     )
@@ -147,6 +156,7 @@ def run_contributor(
     """Contributes until drained or stopped; the exit status."""
     selftest()
     screen = open_screen("contributor", options.output)
+    beside = _beside(screen, options.output)
     invitation = b"" if invite is None else read_invite(invite, read_ticket(options.ticket).run)
     secret = load_or_create_key(options.home.key("host"))
 
@@ -164,7 +174,10 @@ def run_contributor(
                 more: dict[str, Any] = {
                     "name": name_of(member.state, secret.public) or own_name,
                     "played": role.games,
+                    "played_plies": role.plies,
+                    "played_visits": role.visits,
                     "today": role.today.status(),
+                    "hottest_c": guest.hottest_c,
                     "engine": engine.status(),
                     "paused": role.rest.status(),
                     "queues": role.queues,
@@ -172,7 +185,7 @@ def run_contributor(
                 return status_of(member, "contributor", secret.public, role.outbox, **more)
 
             guest = Guest(guest_options or GuestOptions(), member, role, MachineReadings(), in_thread)
-            return await _live(options, screen, member, role, status, guest.run)
+            return await _live(options, screen, member, role, status, *beside, guest.run)
 
     return trio.run(main)
 
@@ -192,6 +205,7 @@ def run_verifier(options: RoleOptions) -> int:
     """Verifies until drained or stopped; the exit status."""
     selftest()
     screen = open_screen("verifier", options.output)
+    beside = _beside(screen, options.output)
     host = load_or_create_key(options.home.key("host"))
     secret = load_or_create_key(options.home.key("verifier"))
 
@@ -211,7 +225,7 @@ def run_verifier(options: RoleOptions) -> int:
                 }
                 return status_of(member, "verifier", secret.public, role.outbox, role.queues, **more)
 
-            return await _live(options, screen, member, role, status)
+            return await _live(options, screen, member, role, status, *beside)
 
     return trio.run(main)
 
@@ -219,6 +233,7 @@ def run_verifier(options: RoleOptions) -> int:
 def run_relay(options: NodeOptions) -> int:
     """Relays until drained or stopped; the exit status."""
     screen = open_screen("relay", options.output)
+    beside = _beside(screen, options.output)
     secret = load_or_create_key(options.home.key("host"))
 
     async def main() -> int:
@@ -228,7 +243,7 @@ def run_relay(options: NodeOptions) -> int:
             def status() -> dict[str, Any]:
                 return status_of(member, "relay", secret.public, None, role.queues, **role.status())
 
-            return await _live(options, screen, member, role, status)
+            return await _live(options, screen, member, role, status, *beside)
 
     return trio.run(main)
 
@@ -236,6 +251,7 @@ def run_relay(options: NodeOptions) -> int:
 def run_mirror(options: NodeOptions, once: bool) -> int:
     """Keeps a copy of the run until drained or stopped, or makes it once; the exit status."""
     screen = open_screen("mirror", options.output)
+    beside = _beside(screen, options.output)
     check_home(options.home)
     secret = load_or_create_key(options.home.key("host"))
 
@@ -249,7 +265,7 @@ def run_mirror(options: NodeOptions, once: bool) -> int:
             def status() -> dict[str, Any]:
                 return status_of(member, "mirror", secret.public, None, role.queues, **role.status())
 
-            return await _live(options, screen, member, role, status)
+            return await _live(options, screen, member, role, status, *beside)
 
     return trio.run(main)
 
@@ -260,6 +276,7 @@ def run_coordinator(
     """Coordinates until stopped; the exit status. See `open_coordinator` for `grow` and `train_device`."""
     selftest()
     screen = open_screen("coordinator", output)
+    beside = _beside(screen, output)
 
     async def main() -> int:
         async with AsyncExitStack() as stack:
@@ -298,7 +315,7 @@ def run_coordinator(
                 status,
                 role.contributors,
                 interrupt=stop.set,
-                beside=(screen.run,),
+                beside=beside,
             )
             return await lifetime.run(run)
 

@@ -1,4 +1,4 @@
-"""The options that say what a running node prints."""
+"""The options that say what a running node prints, and where it serves metrics."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -9,18 +9,33 @@ import click
 LEVELS = ("debug", "info", "warning", "error")
 
 
+def _address(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+    from node.metrics.address import MetricsAddress, MetricsFault
+
+    try:
+        return None if value is None else MetricsAddress.parse(value)
+    except MetricsFault as fault:
+        raise click.BadParameter(str(fault)) from None
+
+
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds `--json`, `--plain` and `--log-level`; the command gets them together, as `output`."""
+    """Adds `--json`, `--plain`, `--log-level` and `--metrics`; the command gets them together, as `output`."""
 
     @wraps(command)
-    def gathered(as_json: bool, plain: bool, log_level: str, **values: Any) -> Any:
+    def gathered(as_json: bool, plain: bool, log_level: str, metrics: Any, **values: Any) -> Any:
         from node.screen.level import Level
         from node.screen.screen import Output
 
-        return command(output=Output(as_json, plain, Level[log_level.upper()]), **values)
+        return command(output=Output(as_json, plain, Level[log_level.upper()], metrics), **values)
 
     made: Callable[..., Any] = gathered
     for option in (
+        click.option(
+            "--metrics",
+            metavar="[ADDRESS:]PORT",
+            callback=_address,
+            help="Serve metrics for Prometheus there, at /metrics; without an address on loopback; default: not at all.",
+        ),
         click.option(
             "--log-level",
             type=click.Choice(LEVELS),

@@ -33,6 +33,7 @@ class Guest:
         self._readings = readings
         self._work = work
         self._began = trio.current_time()
+        self.hottest_c: float | None = None
 
     async def run(self, status: Callable[[], dict[str, Any]], commands: Mapping[str, Command]) -> None:
         """Looks until cancelled; `commands` has the node's drain. See `node.lifetime.Beside`."""
@@ -43,6 +44,7 @@ class Guest:
             self._member.events("no-reading", sentence)
         rules = self._options.rules(self._readings)
         while True:
+            self.hottest_c = await self._work(self._readings.hottest_c)
             for rule in rules:
                 waiting_for = await self._work(rule.waiting_for)
                 if waiting_for is None:

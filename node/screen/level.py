@@ -32,6 +32,7 @@ _LEVELS = {
         "lost",
         "mirror-full",
         "no-proof",
+        "no-reading",
         "no-recovery",
         "proof-fails",
         "refused",

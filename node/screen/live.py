@@ -21,7 +21,7 @@ from node.events import Field
 from node.screen.lately import Lately
 from node.screen.level import Level, level_of
 from node.screen.lines import line
-from node.screen.panel import DOT, panel
+from node.screen.panel import panel
 from node.screen.row import Row
 from node.screen.rows import rows_now
 from node.screen.terminal import Terminal
@@ -41,7 +41,7 @@ KEYS: Final = {
 }
 """By key: the command that it gives, its short and its long description."""
 
-SHOWN: Final = ("registered", "paused", "resumed", "draining", "stopping")
+SHOWN: Final = ("registered", "paused", "resumed", "spent", "draining", "stopping")
 """Events that are shown whatever their level."""
 
 RESTS: Final = ("pause", "resume")
@@ -97,6 +97,7 @@ class LivePanel:
                     nursery.start_soon(self._watch_signals, received)
                     if self._keys is not None:
                         nursery.start_soon(self._take_keys, self._keys)
+                    await trio.lowlevel.checkpoint()  # until those who began with this take their signals
                     while True:
                         self.draw()
                         await trio.sleep(EVERY_S)
@@ -120,10 +121,9 @@ class LivePanel:
         return panel(rows, self._console.width, self._console.height - 1, self._is_ascii)
 
     def _offers(self, command: str) -> bool:
-        """Whether a key gives this command: who can rest says so in its status, and a drain ends no coordinator."""
-        if command in RESTS and "paused" not in self._status():
-            return False
-        return command in self._commands and (command, self._role) != ("drain", "coordinator")
+        """Whether a key gives this command: only play can rest, and a drain ends no coordinator."""
+        is_fit = self._role == "contributor" if command in RESTS else (command, self._role) != ("drain", "coordinator")
+        return is_fit and command in self._commands
 
     def _key_rows(self) -> tuple[Row, ...]:
         if self._keys is None:
@@ -131,7 +131,7 @@ class LivePanel:
         offered = [(key, short, long) for key, (name, short, long) in KEYS.items() if self._offers(name)]
         if not self._shows_help:
             shorts = [f"{key} {short}" for key, short, _ in offered]
-            return (Row("", (DOT.join((*shorts, f"{LOG} log", f"{HELP} help")),)),)
+            return (Row("", (*shorts, f"{LOG} log", f"{HELP} help")),)
         rows = [Row(key, (long,)) for key, _, long in offered]
         log = "Show what happens, line by line, above this; again: only what needs you."
         return (*rows, Row(LOG, (log,)), Row(HELP, ("Show this; again: hide it.",)))

@@ -18,9 +18,8 @@ def rows_now(status: Callable[[], Status], lately: Lately) -> tuple[Row, ...]:
     try:
         return rows_of(status(), lately)
     except Exception as error:
-        return (
-            Row("gonode", (f"up {duration(lately.up_s)}", f"no status: {error or type(error).__name__}"), Tone.BAD),
-        )
+        told = f"cannot be told: {error or type(error).__name__}"
+        return Row("gonode", (f"up {duration(lately.up_s)}",)), Row("status", (told,), Tone.BAD)
 
 
 def rows_of(status: Status, lately: Lately) -> tuple[Row, ...]:
@@ -95,8 +94,8 @@ def _play(status: Status, lately: Lately) -> tuple[str, ...]:
         parts.append(f"{rate(lately.plies_per_s)} plies/s")
     if lately.visits_per_s:
         parts.append(f"{rate(lately.visits_per_s)} visits/s")
-    if status.get("celsius") is not None:
-        parts.append(f"{status['celsius']:.0f} °C")
+    if status.get("hottest_c") is not None:
+        parts.append(f"{status['hottest_c']:.0f} °C")
     if lately.next_game_in_s is not None:
         parts.append(f"next game ~{duration(lately.next_game_in_s)}")
     return tuple(parts or ("the first game is under way",))

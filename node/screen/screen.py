@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from node.control import Command
 from node.events import Events, JsonLines
+from node.metrics.address import MetricsAddress
 from node.screen.level import Level
 from node.screen.lines import LogLines, PlainLines
 
@@ -22,11 +23,12 @@ NO_PANEL = ("", "dumb", "unknown")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What the command line says of what is printed."""
+    """What the command line says of what is printed, and where metrics are served."""
 
     as_json: bool = False
     plain: bool = False
     level: Level = Level.INFO
+    metrics: MetricsAddress | None = None
 
 
 class Screen(Events, Protocol):

@@ -5,6 +5,7 @@ would stop it. Ctrl-C, Ctrl-Z and Ctrl-\\ stay signals.
 """
 
 import os
+import re
 import signal
 import termios
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any, Final
 
 _INPUT, _LOCAL, _CHARACTERS = 0, 3, 6
 KEYS_BYTES: Final = 256
+_SEQUENCE: Final = re.compile(rb"\x1b(\[[0-?]*[ -/]*[@-~]|O.|.|$)", re.DOTALL)
 
 
 class Terminal:
@@ -55,7 +57,7 @@ class Terminal:
                 return
 
     def read(self) -> str:
-        """The keys that were pressed, once there are some; empty for a key that is a sequence, None of whose signs count.
+        """The keys that were pressed, once there are some, without those that send sequences, such as arrows.
 
         Raises EOFError when the terminal is gone.
         """
@@ -65,7 +67,7 @@ class Terminal:
             data = b""
         if not data:
             raise EOFError
-        return "" if data.startswith(b"\x1b") else data.decode("ascii", "ignore")
+        return _SEQUENCE.sub(b"", data).decode("ascii", "ignore")
 
     def _set(self, attributes: list[Any]) -> None:
         with _held(signal.SIGTTOU):

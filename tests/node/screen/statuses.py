@@ -36,5 +36,14 @@ def status(role: str, *queues: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def contributor(*queues: dict[str, Any], **more: Any) -> dict[str, Any]:
     """A contributor's status."""
-    given = {"name": "mira", "engine": {"under_way": 16}, "today": {"games": 41, "plies": 1204}, **more}
+    engine = {
+        "device": "cpu",
+        "kernel": "avx2",
+        "threads": 4,
+        "games": 4,
+        "restarts": 0,
+        "canaries": 9,
+        "under_way": 16,
+    }
+    given = {"name": "mira", "engine": engine, "today": {"games": 41, "plies": 1204}, **more}
     return status("contributor", *(queues or (queue("batch"), queue("games", 2))), **given)

@@ -1,0 +1,111 @@
+"""The families: every role's numbers, parsed again by Prometheus's own parser; all are on the page."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from node.metrics.families import FAMILIES, Kind, StatusCollector
+from tests.node.screen.statuses import contributor, queue, status
+
+NOW = 1_000_000.0
+COUNTED = {"games": 41, "plies": 1204, "batches": 3, "credit_visits": 99, "bans": [{}], "contained": 2}
+
+
+def read(found: dict[str, Any]) -> dict[str, dict[tuple[str, ...], float]]:
+    """The samples by name, then by label values."""
+    text = generate_latest(StatusCollector(lambda: found, lambda: NOW)).decode()
+    samples: dict[str, dict[tuple[str, ...], float]] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            samples.setdefault(sample.name, {})[tuple(sample.labels.values())] = sample.value
+    return samples
+
+
+def test_a_contributor() -> None:
+    engine = {
+        "device": "cpu",
+        "kernel": "avx2",
+        "threads": 4,
+        "games": 4,
+        "restarts": 1,
+        "canaries": 9,
+        "under_way": 16,
+    }
+    waits = {**queue("batch", 2, "a peer"), "since_unix_s": NOW - 90}
+    services = [{"name": "links", "restarts": 3, "last_failure": None}]
+    fetching = [{"blob": "cd", "held_bytes": 10, "total_bytes": 40}]
+    found = read(
+        contributor(
+            waits,
+            queue("games", 1),
+            engine=engine,
+            services=services,
+            fetching=fetching,
+            played=5,
+            paused=None,
+            **COUNTED,
+        )
+    )
+    assert found["gonode_queue_length"] == {("batch",): 2.0, ("games",): 1.0}
+    assert found["gonode_queue_waiting_seconds"] == {("batch",): 90.0, ("games",): 0.0}
+    assert found["gonode_service_restarts_total"] == {("links",): 3.0}
+    assert found["gonode_engine_info"] == {("cpu", "avx2"): 1.0}
+    assert found["gonode_engine_games"] == {(): 16.0}
+    assert found["gonode_blob_held_bytes"] == {("cd",): 10.0}
+    assert found["gonode_played_games_total"] == {(): 5.0}
+    assert found["gonode_today_plies"] == {(): 1204.0}
+    assert found["gonode_paused"] == {(): 0.0}
+    assert found["gonode_games"] == {("verified",): 1102.0, ("pending",): 102.0, ("rejected",): 0.0}
+    assert found["gonode_banned_peers"] == {(): 1.0}
+    assert "gonode_next_try_seconds" not in found  # nothing is tried again
+    assert "gonode_verdicts_total" not in found
+
+
+def test_one_that_rests() -> None:
+    assert read(contributor(paused={"waiting_for": "night"}))["gonode_paused"] == {(): 1.0}
+
+
+def test_others() -> None:
+    verifier = read(status("verifier", verdicts=3, replayed_plies=400, next_try_in_s=2.5))
+    assert (verifier["gonode_verdicts_total"], verifier["gonode_next_try_seconds"]) == ({(): 3.0}, {(): 2.5})
+    assert "gonode_paused" not in verifier
+    training = {"event": "progress", "step": 4, "steps": 9}
+    coordinator = read(status("coordinator", releases=[{}, {}], gate=None, training=training, faults=[]))
+    assert coordinator["gonode_releases"] == {(): 2.0}
+    assert coordinator["gonode_training_steps"] == {(): 9.0}
+    assert "gonode_gate_pairs" not in coordinator
+    assert read(status("relay", networks=1, places=2, circuits=3))["gonode_relay_places"] == {(): 2.0}
+    assert read(status("mirror", copied=7, shown=80, missing=0))["gonode_mirror_missing_blobs"] == {(): 0.0}
+
+
+def test_before_there_is_a_log() -> None:
+    found = read(status("relay", release=None, run_name=None, newest_size=None, log_size=0))
+    assert "gonode_log_newest_entries" not in found
+    assert found["gonode_log_entries"] == {(): 0.0}
+
+
+def test_a_name_with_quotes_is_one_label() -> None:
+    (labels,) = read(contributor(name='a"b\\\n'))["gonode_info"]
+    assert 'a"b\\\n' in labels
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_names_are_as_prometheus_wants_them(family: Any) -> None:
+    assert re.fullmatch(r"gonode(_[a-z]+)+", family.name)
+    assert not family.name.endswith(("_total", "_count", "_sum", "_bucket"))
+    assert family.help.endswith(".")
+
+
+def test_all_are_on_the_page() -> None:
+    page = Path("docs/metrics.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(gonode_\w+)` \| (\w+) \| ([^|]*)\| (.*) \|$", page, re.M)
+    said = {(name, kind, tuple(re.findall(r"`(\w+)`", labels)), help) for name, kind, labels, help in rows}
+    assert len(rows) == len(FAMILIES)
+    assert said == {
+        (f"{each.name}{'_total' if each.kind == Kind.COUNTER else ''}", each.kind.value, each.labels, each.help)
+        for each in FAMILIES
+    }
