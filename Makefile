@@ -132,14 +132,14 @@ REQUIREMENTS := import sys, tomllib; \
 
 $(VENV)/.train: $(VENV)/.base pyproject.toml
 	@echo "Installing what gonode runs with (torch is large)"
-	@$(PY) -c '$(REQUIREMENTS)' train report > $(VENV)/requirements.txt
+	@$(PY) -c '$(REQUIREMENTS)' train report web > $(VENV)/requirements.txt
 	@$(PIP) install --constraint constraints.txt --requirement $(VENV)/requirements.txt
 	@touch $@
 
 # libp2p brings stub packages that shadow the types of trio itself; mypy must not see them.
 $(VENV)/.dev: $(VENV)/.train
 	@echo "Installing what the tests need"
-	@$(PY) -c '$(REQUIREMENTS)' train report dev > $(VENV)/requirements.txt
+	@$(PY) -c '$(REQUIREMENTS)' train report web dev > $(VENV)/requirements.txt
 	@$(PIP) install --constraint constraints.txt --requirement $(VENV)/requirements.txt
 	@rm -rf $(VENV)/lib/python3*/site-packages/trio-stubs $(VENV)/lib/python3*/site-packages/outcome-stubs \
 	  $(VENV)/lib/python3*/site-packages/async_generator-stubs

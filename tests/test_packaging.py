@@ -1,4 +1,5 @@
-"""What gets installed: five packages and nothing else, torch and numpy only with the extra `train`, charts with `report`.
+"""What gets installed: five packages and nothing else, torch and numpy only with the extra `train`, charts with `report`,
+pages with `web`.
 
 The soak test builds the wheel and uses it outside this tree, in an environment of its own.
 """
@@ -24,6 +25,7 @@ PACKAGES = ["native", "node", "protocol", "trainer", "verification"]
 HEAVY = {"torch", "numpy"}
 TRAIN = HEAVY | {"tensorboardx"}
 REPORT = {"matplotlib"}
+WEB = {"hypercorn", "jinja2", "starlette"}
 PROJECT: dict[str, Any] = tomllib.loads((HOME / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
 
@@ -73,8 +75,9 @@ def test_the_wheel_holds_the_five_packages() -> None:
 def test_what_is_heavy_comes_with_its_extra_only() -> None:
     assert names(EXTRAS["train"]) == TRAIN
     assert names(EXTRAS["report"]) == REPORT
+    assert names(EXTRAS["web"]) == WEB
     for other in (PROJECT["project"]["dependencies"], EXTRAS["dev"]):
-        assert not names(other) & (TRAIN | REPORT)
+        assert not names(other) & (TRAIN | REPORT | WEB)
 
 
 def test_every_requirement_is_pinned_within_its_range() -> None:
@@ -146,7 +149,7 @@ def test_the_wheel_works_outside_the_tree(tmp_path: Path) -> None:
 
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"
-    run(python, *pip, "install", "--constraint", HOME / "constraints.txt", wheel)
+    run(python, *pip, "install", "--constraint", HOME / "constraints.txt", f"{wheel}[web]")
     said = json.loads(run(python, "-c", CLEAN, *PACKAGES, "torch", "numpy"))
     assert said["owners"] == {**{name: ["gonode"] for name in PACKAGES}, "torch": None, "numpy": None}
     assert set(said["top"]) - {"..", *PACKAGES} == {

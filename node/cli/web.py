@@ -1,28 +1,70 @@
-"""`gonode web`: pages about a run; for now the audit page, as static files."""
+"""`gonode web`: the pages of a run, served from a node's directory; or its audit page, as static files."""
 
 from pathlib import Path
+from typing import Final
 
 import click
+
+HOST: Final = "127.0.0.1"
+PORT: Final = 8080
 
 
 @click.command()
 @click.option(
-    "--static",
-    "out",
-    required=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Where the page's files go; any web server may serve them.",
-)
-@click.option(
     "--dir",
     "directory",
     type=click.Path(path_type=Path, file_okay=False),
-    help="A node's directory: its log is copied beside the page.",
+    help="The directory of a node that has the run, running or not; default: the one below ~/.gonode.",
 )
-@click.option("--folder", help="Where the page finds the run's public folder: a path or URL; default: public/.")
-@click.option("--ticket", help="A ticket of the run that the page is for, or a file with it.")
-def web(out: Path, directory: Path | None, folder: str | None, ticket: str | None) -> int:
-    """Write the audit page, which checks a run in its visitor's browser."""
+@click.option("--host", help=f"The address to serve at; default: {HOST}, this machine alone.")
+@click.option("--port", type=click.IntRange(0, 65535), help=f"The port; default: {PORT}; 0: one that is free.")
+@click.option(
+    "--static",
+    "out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write the audit page's files there instead, for any web server; with --dir, the run's log beside them.",
+)
+@click.option(
+    "--folder", help="With --static: where the page finds the run's public folder, a path or URL; default: public/."
+)
+@click.option("--ticket", help="With --static: a ticket of the run that the page is for, or a file with it.")
+def web(
+    directory: Path | None, host: str | None, port: int | None, out: Path | None, folder: str | None, ticket: str | None
+) -> int:
+    """Show a run in a browser: releases, contributors, verification, bans, network."""
+    if out is not None:
+        if host is not None or port is not None:
+            raise click.UsageError("--host and --port are for the server: use them without --static.")
+        return _write(out, directory, folder, ticket)
+    if folder is not None or ticket is not None:
+        raise click.UsageError("--folder and --ticket are for the audit page: use them with --static.")
+    return _serve(directory, host or HOST, PORT if port is None else port)
+
+
+def _serve(directory: Path | None, host: str, port: int) -> int:
+    import trio
+
+    from node.disk.home import HOMES, Home, HomeError
+
+    if directory is None:
+        found = sorted(path.parent for path in HOMES.expanduser().glob("*/ticket"))
+        if len(found) != 1:
+            what = (
+                f"Several runs are below {HOMES} ({', '.join(each.name for each in found)})"
+                if found
+                else f"No run is below {HOMES}"
+            )
+            raise HomeError(f"{what}; say which directory: --dir DIR.")
+        directory = found[0]
+    try:
+        from node.web.serving import serve_pages
+    except ModuleNotFoundError as error:
+        raise HomeError(f"The pages need {error.name}: install gonode with its extra, `gonode[web]`.") from error
+    trio.run(serve_pages, Home(directory), host, port, click.echo)
+    return 0
+
+
+def _write(out: Path, directory: Path | None, folder: str | None, ticket: str | None) -> int:
     from node.disk.home import Home, HomeError, read_ticket
     from node.web.site import FOLDER, Site, log_files, run_of, write_site
     from protocol.words import counted

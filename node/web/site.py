@@ -22,6 +22,8 @@ from protocol.layout import BLOBS, CHECKPOINT, MANIFEST, PUBLIC, ROOT
 from protocol.seeds import run_id
 
 FOLDER: Final = f"{PUBLIC}/"
+SERVED_ONLY: Final = "pages."
+"""How the names of files begin that only the server's pages need (`node.web.app`)."""
 _NEAR: Final = re.compile(r"(?:[A-Za-z0-9._~-]+/)+|\.\./(?:[A-Za-z0-9._~-]+/)*|/(?:[A-Za-z0-9._~-]+/)*", re.ASCII)
 _HOST: Final = re.compile(r"[A-Za-z0-9.-]+(?::[0-9]{1,5})?", re.ASCII)
 
@@ -67,7 +69,8 @@ class Site:
         }
         for name, value in values.items():
             page = page.replace("{{" + name + "}}", escape(value))
-        static = {f"static/{path}": data for path, data in _below(package.joinpath("static"))}
+        own = (item for item in files_below(package.joinpath("static")) if not item[0].startswith(SERVED_ONLY))
+        static = {f"static/{path}": data for path, data in own}
         return {"index.html": page.encode(), **static}
 
 
@@ -99,9 +102,10 @@ def write_site(out: Path, site: Site, log: dict[str, bytes]) -> int:
     return len(wanted)
 
 
-def _below(folder: Traversable, prefix: str = "") -> list[tuple[str, bytes]]:
+def files_below(folder: Traversable, prefix: str = "") -> list[tuple[str, bytes]]:
+    """The paths of a folder's files, relative to it, and what they hold."""
     found: list[tuple[str, bytes]] = []
     for item in sorted(folder.iterdir(), key=lambda each: each.name):
         path = prefix + item.name
-        found += _below(item, f"{path}/") if item.is_dir() else [(path, item.read_bytes())]
+        found += files_below(item, f"{path}/") if item.is_dir() else [(path, item.read_bytes())]
     return found

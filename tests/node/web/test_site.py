@@ -50,6 +50,7 @@ def test_a_page_for_a_folder_elsewhere(tmp_path: Path) -> None:
     assert "connect-src 'self' https://example.org;" in page
     assert f'content="{"07" * 32}"' in page
     assert not [path for path in files if path.startswith("public/")]
+    assert not [path for path in files if "pages." in path]
     assert {"static/page.js", "static/page.css", "static/icon.svg", "static/vendor/noble-hashes/sha2.js"} <= set(files)
 
 
@@ -76,7 +77,6 @@ def test_folders_that_a_page_can_read(folder: str) -> None:
 
 
 def test_wrong_use_is_one_sentence(home: Home, tmp_path: Path) -> None:
-    assert gonode("web").status == 2
     both = gonode("web", "--static", tmp_path, "--dir", home.directory, "--folder", "public/")
     assert both.status == 2
     assert "--folder or --dir" in both.err

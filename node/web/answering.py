@@ -1,0 +1,129 @@
+"""From a question to an answer: one look at the pages' file, then HTML or JSON, or a sentence about why not.
+
+Page: docs/pages.md. HTML at `/x`, JSON at `/api/v1/x`, same path and query. Invariants: an answer says which head of the log
+it speaks for, and its tag is that log's size; a tag that the asker has already costs no query.
+"""
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from node.web.model.schema import reading
+from node.web.queries.records import BadQuestion, NotFound, to_json
+from node.web.queries.seen import Seen, seen
+from node.web.rendering import environment, render
+
+API: Final = "/api/v1"
+SHOWN_ANEW: Final = "no-cache"
+IMMUTABLE: Final = "public, max-age=31536000, immutable"
+_AGAIN_S: Final = 5
+
+Ask = Callable[[sqlite3.Connection, Request], Any]
+"""What a page asks; gives a frozen record, or a `Moved`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What was asked for has its whole name elsewhere, below the site's first path."""
+
+    path: str
+
+
+class Desk:
+    """Answers from the file at `path`, for the node with `node` as its key."""
+
+    def __init__(self, path: Path, node: bytes, version: str) -> None:
+        self._path = path
+        self._node = node
+        self._version = version
+        self._templates = environment()
+
+    def page(self, template: str, ask: Ask, more: Callable[[Any, Request], Mapping[str, Any]] | None = None) -> Any:
+        """The endpoint of a page: `more` are values that its template alone needs."""
+
+        def answer(request: Request) -> Response:
+            is_json = request.url.path.startswith(API)
+            with self._looking() as db:
+                head = seen(db, self._node)
+                if head is None:
+                    return self._nothing_yet(request, is_json)
+                tag = f'"{head.log_size}-{self._version}"'
+                headers = {"ETag": f"W/{tag}", "Cache-Control": SHOWN_ANEW}
+                if tag in request.headers.get("if-none-match", ""):
+                    return Response(status_code=304, headers=headers)
+                found = _asked(ask, db, request)
+            if isinstance(found, Moved):
+                return RedirectResponse((API if is_json else "") + found.path, 302)
+            if is_json:
+                return JSONResponse({"seen": to_json(head), "answer": to_json(found)}, headers=headers)
+            values = {} if more is None else more(found, request)
+            return self._html(template, request, head, 200, headers, page=found, **values)
+
+        return answer
+
+    def live_page(self, template: str, ask: Ask) -> Any:
+        """The endpoint of a page that changes without the log: it has no tag."""
+        answer = self.page(template, ask)
+
+        def untagged(request: Request) -> Response:
+            response: Response = answer(request)
+            if "etag" in response.headers:
+                del response.headers["ETag"]
+                response.headers["Cache-Control"] = "no-store"
+            return response
+
+        return untagged
+
+    def refused(self, request: Request, error: Exception) -> Response:
+        """A page about an error, or its JSON."""
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        sentence = _sentence(status, error)
+        if request.url.path.startswith(API):
+            return JSONResponse({"error": sentence}, status)
+        with self._looking() as db:
+            head = seen(db, self._node)
+        return self._html("fault.html", request, head, status, {}, sentence=sentence, status=status)
+
+    def _looking(self) -> Any:
+        return reading(self._path)
+
+    def _nothing_yet(self, request: Request, is_json: bool) -> Response:
+        sentence = "Nothing of the log is here yet: it is being read. Look again in a few seconds."
+        headers = {"Retry-After": str(_AGAIN_S), "Cache-Control": "no-store"}
+        if is_json:
+            return JSONResponse({"error": sentence}, 503, headers)
+        return self._html("fault.html", request, None, 503, headers, sentence=sentence, status=503)
+
+    def _html(
+        self, template: str, request: Request, head: Seen | None, code: int, headers: Mapping[str, str], **values: Any
+    ) -> Response:
+        found = {"seen": head, "path": request.url.path, "query": dict(request.query_params), "version": self._version}
+        text = render(self._templates, template, {**found, **values})
+        return Response(text, code, dict(headers), "text/html; charset=utf-8")
+
+
+def _asked(ask: Ask, db: sqlite3.Connection, request: Request) -> Any:
+    try:
+        return ask(db, request)
+    except NotFound as error:
+        raise HTTPException(404, str(error)) from error
+    except BadQuestion as error:
+        raise HTTPException(400, str(error)) from error
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+            raise HTTPException(503, "This answer takes too long to find; ask for less.") from error
+        raise
+
+
+def _sentence(status: int, error: Exception) -> str:
+    if status == 404 and getattr(error, "detail", "") == "Not Found":
+        return "There is no such page."
+    if status == 405:
+        return "Pages are only read here: GET and HEAD."
+    return str(error.detail) if isinstance(error, HTTPException) else "This server made a mistake; its log says which."

@@ -1,0 +1,185 @@
+"""The pages of a run as a web application: which path is which page. `make_app`.
+
+Page: docs/pages.md. Permanent names are whole digests; the first digits of one, 8 or more, lead to it.
+"""
+
+import importlib.metadata
+import mimetypes
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from node.control import ControlError, ask
+from node.disk.home import Home
+from node.disk.keyring import KeyringError, load_public
+from node.web.answering import API, IMMUTABLE, Ask, Desk, Moved
+from node.web.elo_graph import axis_of, elo_graph
+from node.web.guard import Guard
+from node.web.model.schema import NAME, reading
+from node.web.model.source import reading_source
+from node.web.queries.bans import bans, proof, proof_bytes
+from node.web.queries.contributors import contributor, contributors
+from node.web.queries.network import NetworkAnswer, ThisNode, links_of, network
+from node.web.queries.overview import Overview, overview
+from node.web.queries.records import NotFound, whole_name
+from node.web.queries.releases import release, releases
+from node.web.queries.verification import verification
+from node.web.site import Site, files_below
+from protocol.layout import CHECKPOINT, PUBLIC
+
+STATIC_FOR_S: Final = 3600
+ZIPPED_BY: Final = 4
+"""How hard answers are compressed; more takes longer than it saves."""
+
+
+def make_app(home: Home) -> Guard:
+    """The application for the node's directory, whose `pages.db` is there (`node.web.model`)."""
+    version = importlib.metadata.version("gonode")
+    path, node = home.directory / NAME, _node_key(home)
+    desk = Desk(path, node, version)
+    routes = [
+        *_both("/", desk.page("overview.html", lambda db, request: overview(db), _graph)),
+        *_both("/releases", desk.page("releases.html", lambda db, request: releases(db, _before(request)))),
+        *_both(
+            "/releases/{name}",
+            desk.page("release.html", _named("releases", "id", lambda db, name, _: release(db, name))),
+        ),
+        *_both("/contributors", desk.page("contributors.html", _contributors)),
+        *_both(
+            "/contributors/{name}",
+            desk.page(
+                "contributor.html",
+                _named("contributors", "key", lambda db, name, request: contributor(db, name, _before(request))),
+            ),
+        ),
+        *_both("/verification", desk.page("verification.html", lambda db, request: verification(db, _before(request)))),
+        *_both("/bans", desk.page("bans.html", lambda db, request: bans(db, _before(request)))),
+        Route("/proofs/{name}/file", _proof_file(path)),
+        *_both(
+            "/proofs/{name}",
+            desk.page("proof.html", _named("convictions", "id", lambda db, name, _: proof(db, name)), _ticket(home)),
+        ),
+        *_both("/network", desk.live_page("network.html", lambda db, _: _network(db, home, node, version))),
+        Route("/static/{path:path}", _static()),
+        *_audit(home),
+    ]
+    handlers = {HTTPException: desk.refused, 500: desk.refused}
+    return Guard(GZipMiddleware(Starlette(routes=routes, exception_handlers=handlers), compresslevel=ZIPPED_BY))
+
+
+def _both(path: str, endpoint: Callable[[Request], Response]) -> list[Route]:
+    return [Route(path, endpoint), Route(API + path.rstrip("/"), endpoint)]
+
+
+def _before(request: Request) -> str | None:
+    return request.query_params.get("before")
+
+
+def _contributors(db: Connection, request: Request) -> Any:
+    query = request.query_params
+    return contributors(db, query.get("window", "all"), query.get("q", ""), _before(request))
+
+
+def _named(table: str, column: str, find: Callable[[Connection, bytes, Request], Any]) -> Ask:
+    """What has a digest for a name; the first digits of one lead to the whole."""
+
+    def asked(db: Connection, request: Request) -> Any:
+        text = request.path_params["name"]
+        name = whole_name(db, table, column, text)
+        if text == name.hex():
+            return find(db, name, request)
+        place = request.url.path.removeprefix(API).rpartition("/")[0]
+        return Moved(f"{place}/{name.hex()}")
+
+    return asked
+
+
+def _graph(found: Overview, request: Request) -> Mapping[str, Any]:
+    """The overview's picture: `?x=rows|time`, `&refused=no` without refused candidates."""
+    axis = axis_of(found.points, request.query_params.get("x", "rows"))
+    has_refused = request.query_params.get("refused") != "no"
+    return {"graph": elo_graph(found.points, axis, has_refused), "axis": axis, "has_refused": has_refused}
+
+
+def _network(db: Connection, home: Home, node: bytes, version: str) -> NetworkAnswer:
+    with reading_source(home.database) as source:
+        known, last_unix_s = source.known_peers()
+    try:
+        status = ask(home.control, "status")
+    except ControlError:
+        this = ThisNode(node, "", version, None, None, known, last_unix_s)
+    else:
+        size = status.get("log_size")
+        role, links = str(status.get("role", "")), links_of(status)
+        this = ThisNode(node, role, version, size if isinstance(size, int) else None, links, known, last_unix_s)
+    return network(db, this)
+
+
+def _proof_file(path: Path) -> Callable[[Request], Response]:
+    def answer(request: Request) -> Response:
+        with reading(path) as db:
+            try:
+                name = whole_name(db, "convictions", "id", request.path_params["name"])
+                data = proof_bytes(db, name)
+            except NotFound as error:
+                raise HTTPException(404, str(error)) from error
+        headers = {"Cache-Control": IMMUTABLE, "Content-Disposition": f'attachment; filename="{name.hex()[:16]}.proof"'}
+        return Response(data, 200, headers, "application/octet-stream")
+
+    return answer
+
+
+def _ticket(home: Home) -> Callable[[Any, Request], Mapping[str, Any]]:
+    ticket = home.load_ticket().encode()
+    return lambda found, request: {"ticket": ticket, "address": f"{request.url.scheme}://{request.url.netloc}"}
+
+
+def _static() -> Callable[[Request], Response]:
+    """Styles, modules and icon, from memory."""
+    known = dict(files_below(files("node.web").joinpath("static")))
+
+    def answer(request: Request) -> Response:
+        path = request.path_params["path"]
+        if path not in known:
+            raise HTTPException(404)
+        kind = "text/javascript" if path.endswith(".js") else mimetypes.guess_type(path)[0]
+        return Response(
+            known[path], 200, {"Cache-Control": f"max-age={STATIC_FOR_S}"}, kind or "application/octet-stream"
+        )
+
+    return answer
+
+
+def _audit(home: Home) -> list[BaseRoute]:
+    """The audit page, where this directory has a public folder for it to check."""
+    if not (home.public / CHECKPOINT).is_file():
+        return []
+    page = Site(f"/{PUBLIC}/", home.load_ticket().run).files()["index.html"]
+    page = page.replace(b'"static/', b'"/static/')
+
+    def audit(request: Request) -> Response:
+        return Response(page, 200, {"Cache-Control": "no-cache"}, "text/html; charset=utf-8")
+
+    return [
+        Route("/audit", audit),
+        Route("/audit/", lambda request: RedirectResponse("/audit", 301)),
+        Mount(f"/{PUBLIC}", StaticFiles(directory=home.public)),
+    ]
+
+
+def _node_key(home: Home) -> bytes:
+    """The public key of the node in this directory; empty where it has none."""
+    try:
+        return load_public(home.key("host"))
+    except (KeyringError, OSError):
+        return b""

@@ -1,0 +1,110 @@
+"""`gonode web` as a server: the log is taken in as it grows, and pages are answered meanwhile, on one trio loop.
+
+Page: docs/pages.md. Invariants: the node's store is only read; one such process a directory.
+"""
+
+import fcntl
+import os
+import signal
+import socket
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import trio
+from hypercorn.config import Config
+from hypercorn.trio import serve
+
+from node.disk.home import Home, HomeError
+from node.disk.lockfile import DirectoryInUse
+from node.web.app import make_app
+from node.web.model.feeder import Feeder, is_busy
+
+LOOK_AGAIN_S: Final = 1.0
+LOCK: Final = "pages.lock"
+READ_TIMEOUT_S: Final = 15
+GRACE_S: Final = 1
+
+Said = Callable[[str], object]
+
+
+class CannotServe(HomeError):
+    """One sentence about an address at which pages cannot be served."""
+
+
+async def serve_pages(home: Home, host: str, port: int, say: Said) -> None:
+    """Serves until cancelled or told to end; raises HomeError, StoreError, LogRefused, DirectoryInUse, OSError."""
+    with _alone(home.directory):
+        feeder = Feeder(home)
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_end_on_signal, nursery.cancel_scope)
+                nursery.start_soon(_feed, feeder, say)
+                binds = await nursery.start(_serve, home, host, port)
+                say(f"Pages of this run: {', '.join(binds)} (Ctrl-C ends this).")
+        finally:
+            feeder.close()
+
+
+async def _serve(home: Home, host: str, port: int, task_status: trio.TaskStatus[list[str]]) -> None:
+    config = Config()
+    config.bind = [f"fd://{_bound(host, port)}"]
+    config.accesslog = None
+    config.errorlog = "-"
+    config.loglevel = "WARNING"
+    config.read_timeout = READ_TIMEOUT_S
+    config.graceful_timeout = GRACE_S
+    config.include_server_header = False
+    await serve(make_app(home), config, mode="asgi", task_status=task_status)  # type: ignore[arg-type]
+
+
+def _bound(host: str, port: int) -> int:
+    """The file number of a socket with this address, which who is given it closes; raises CannotServe."""
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+    except OSError as error:
+        bound.close()
+        raise CannotServe(f"Nothing can be served at {host}, port {port}: {error.strerror or error}.") from error
+    return bound.detach()
+
+
+async def _feed(feeder: Feeder, say: Said) -> None:
+    """Takes in what there is, then looks again each second."""
+    told = 0
+    while True:
+        try:
+            has_more = await trio.to_thread.run_sync(feeder.step)
+        except sqlite3.Error as error:
+            if not is_busy(error):
+                raise
+            has_more = False
+        if has_more and feeder.size >= told + 50_000:
+            told = feeder.size
+            say(f"{told:,} entries of the log are taken in.")
+        if not has_more:
+            await trio.sleep(LOOK_AGAIN_S)
+
+
+async def _end_on_signal(scope: trio.CancelScope) -> None:
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            scope.cancel()
+            return
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """Holds the lock of the pages' file; raises DirectoryInUse."""
+    file = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise DirectoryInUse(f"Another `gonode web` shows {directory} already.") from error
+        yield
+    finally:
+        os.close(file)

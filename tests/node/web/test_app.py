@@ -1,0 +1,341 @@
+"""The pages as a browser gets them: they say what the log says, as HTML and as JSON, with tags, permanent names, limits."""
+
+import re
+import sqlite3
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from node.disk.home import Home
+from node.matches.ratings import gate_ratings
+from node.web.app import make_app
+from node.web.guard import AT_ONCE
+from node.web.model.schema import NAME, open_to_write
+from protocol.envelope import Envelope
+from protocol.proof import Ban, FraudProof
+from tests.node.homes import grown_world, make_home
+from tests.node.web.pages import PAGES, fill, visiting, words
+from tests.verification.world import World
+from verification.standing import standings
+
+VOID = {"meta", "link", "input", "br", "img"}
+
+
+class Outline(HTMLParser):
+    """Elements in their order, and whether each is closed."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def all_pages(world: World) -> list[str]:
+    """A path of each kind."""
+    peer = world.peers["ada"].public.hex()
+    proof = proof_name(world)
+    return [*PAGES, f"/releases/{world.state.release.id.hex()}", f"/contributors/{peer}", f"/proofs/{proof}"]
+
+
+def proof_name(world: World) -> str:
+    """The name of the one proof."""
+    (key,) = world.state.convictions.banned
+    entry = world.entries[world.state.convictions.banned_at(key)]
+    return sha256(Ban.parse(Envelope.parse(entry).payload).proof).hexdigest()
+
+
+async def test_every_page_is_whole_and_for_everybody(shown: Home, shown_world: World) -> None:
+    async with visiting(shown) as visitor:
+        for path in all_pages(shown_world):
+            answer = await visitor.get(path)
+            assert answer.status_code == 200, (path, words(answer.text))
+            assert answer.headers["content-type"] == "text/html; charset=utf-8"
+            outline = Outline(answer.text)
+            assert outline.open == [], path
+            names = [tag for tag, _ in outline.tags]
+            assert names.count("h1") == names.count("main") == names[: names.index("body")].count("title") == 1
+            assert names.count("table") == names.count("caption"), path
+            for tag, attributes in outline.tags:
+                assert tag != "th" or attributes.get("scope") in ("col", "row")
+                assert tag != "img" or "alt" in attributes
+                assert not {"style", "onclick"} & set(attributes), (path, tag)
+                for name in ("href", "src", "action"):
+                    assert (attributes.get(name) or "/").startswith(("/", "#")), (path, attributes)
+            ids = [attributes["id"] for _, attributes in outline.tags if "id" in attributes]
+            assert len(ids) == len(set(ids))
+            labels = {each for _, attributes in outline.tags if (each := attributes.get("aria-labelledby"))}
+            assert {each for label in labels for each in label.split()} <= set(ids)
+            assert answer.text.index('class="skip"') < answer.text.index("<nav")
+            assert f"at log {shown_world.state.size:,}, 2023-11-15 00:" in words(answer.text)
+
+
+async def test_every_page_is_json_too(shown: Home, shown_world: World) -> None:
+    async with visiting(shown) as visitor:
+        for path in all_pages(shown_world):
+            answer = await visitor.get(f"/api/v1{path}".rstrip("/"))
+            assert answer.status_code == 200, path
+            seen = answer.json()["seen"]
+            assert seen["log_size"] == shown_world.state.size
+            assert seen["log_root"] == shown_world.state.tree.root().hex()
+            assert seen["run"] == shown_world.run.hex()
+            assert answer.json()["answer"], path
+
+
+async def test_the_run_at_a_glance(shown: Home, shown_world: World) -> None:
+    state = shown_world.state
+    async with visiting(shown) as visitor:
+        found = (await visitor.get("/api/v1")).json()["answer"]
+        html = (await visitor.get("/")).text
+        without = (await visitor.get("/?refused=no&x=time")).text
+    total = state.batches.total()
+    everything = found["stretches"][-1]
+    assert (everything["games"], everything["plies"], everything["verified_plies"]) == (
+        total.games,
+        total.plies,
+        total.credit_plies,
+    )
+    assert everything["contributors"] == len(state.batches.identities)
+    assert found["newest"]["id"] == state.release.id.hex()
+    ratings = gate_ratings(state)
+    assert {point["entry"]: (point["elo"], point["elo_error"]) for point in found["points"][1:]} == ratings
+    best = max(state.releases.all[1:], key=lambda each: ratings[each.train_record][0])
+    assert found["strongest"]["id"] == best.id.hex()
+    assert (found["phase"], found["rows_missing"]) == ("rows", state.cycles.rows_missing())
+    refused = sum(point["id"] is None for point in found["points"])
+    assert refused > 0
+    assert html.count('class="refused"') == refused
+    assert html.count('class="release"') == len(state.releases.all)
+    assert without.count('class="refused"') == 0
+    assert "Elo above release 0" in words(html)
+
+
+async def test_releases(shown: Home, shown_world: World) -> None:
+    state = shown_world.state
+    newest = state.release
+    async with visiting(shown) as visitor:
+        listed = (await visitor.get("/api/v1/releases")).json()["answer"]
+        assert [each["id"] for each in listed["items"]] == [each.id.hex() for each in reversed(state.releases.all)]
+        assert listed["before"] is None
+        older = (await visitor.get("/api/v1/releases?before=1")).json()["answer"]
+        assert [each["number"] for each in older["items"]] == [0]
+        found = (await visitor.get(f"/api/v1/releases/{newest.id.hex()}")).json()["answer"]
+        text = words((await visitor.get(f"/releases/{newest.id.hex()}")).text)
+    gate = state.gates.by_candidate(newest.train_record)
+    assert gate is not None
+    assert gate.record is not None
+    assert (found["gate"]["pairs"], found["gate"]["state"]) == (gate.record.pairs, "passed")
+    assert found["gate"]["counts"] == ",".join(map(str, gate.record.counts))
+    assert [each["number"] for each in found["ancestry"]] == list(reversed(range(newest.number)))
+    assert newest.name in text
+    assert newest.network.hex() in text
+    assert f"against release {gate.base.number}" in text
+
+
+async def test_contributors_and_their_credit(shown: Home, shown_world: World) -> None:
+    rows = standings(shown_world.state)
+    async with visiting(shown) as visitor:
+        listed = (await visitor.get("/api/v1/contributors")).json()["answer"]["items"]
+        assert [(each["key"], each["credit_plies"]) for each in listed] == [
+            (row.peer.hex(), row.credit_plies) for row in rows
+        ]
+        assert [each["rank"] for each in listed] == [1, 2, 3]
+        week = (await visitor.get("/api/v1/contributors?window=week")).json()["answer"]["items"]
+        assert {each["key"] for each in week} == {each["key"] for each in listed}
+        by_name = (await visitor.get("/api/v1/contributors?q=AD")).json()["answer"]["items"]
+        assert [each["name"] for each in by_name] == ["ada"]
+        by_key = (await visitor.get(f"/api/v1/contributors?q={listed[1]['key'][:9]}")).json()["answer"]["items"]
+        assert [each["key"] for each in by_key] == [listed[1]["key"]]
+        assert (await visitor.get("/api/v1/contributors?q=%25")).json()["answer"]["items"] == []
+        before = f"{listed[0]['credit_plies']}-{listed[0]['number']}"
+        rest = (await visitor.get(f"/api/v1/contributors?before={before}")).json()["answer"]["items"]
+        assert [(each["key"], each["rank"]) for each in rest] == [(each["key"], each["rank"]) for each in listed[1:]]
+        text = words((await visitor.get("/contributors?q=nobody")).text)
+    assert "Nobody has that name or key." in text
+
+
+async def test_one_contributor(shown: Home, shown_world: World) -> None:
+    key = shown_world.peers["eve"].public
+    identity = shown_world.state.batches.identity(key)
+    assert identity is not None
+    async with visiting(shown) as visitor:
+        found = (await visitor.get(f"/api/v1/contributors/{key.hex()}")).json()["answer"]
+        text = words((await visitor.get(f"/contributors/{key.hex()}")).text)
+    assert found["contributor"]["standing"] == "banned"
+    assert found["contributor"]["credit_plies"] == 0
+    assert [each["entry"] for each in found["batches"]["items"]] == [
+        batch.index for batch in reversed(identity.batches)
+    ]
+    assert found["batches"]["items"][0]["fate"] == "rejected"
+    assert sum(day["rejected_plies"] for day in found["days"]) == identity.tally.plies
+    assert "✗ rejected" in text
+    assert "banned" in text
+
+
+async def test_verification_and_bans(shown: Home, shown_world: World) -> None:
+    state = shown_world.state
+    total = state.batches.total()
+    name = proof_name(shown_world)
+    async with visiting(shown) as visitor:
+        found = (await visitor.get("/api/v1/verification")).json()["answer"]
+        assert (found["verified_games"], found["backlog_games"]) == (total.verified, total.pending)
+        assert found["backlog"] == len(state.batches.open)
+        assert [each["contributor"] for each in found["rejections"]["items"]] == [shown_world.peers["eve"].public.hex()]
+        verdicts = [each for each in state.subjects.all if each.verdict is not None]
+        assert found["checks"][-1]["verdicts"] == sum(each["verdicts"] for each in found["verifiers"]) == len(verdicts)
+        assert found["checks"][-1]["rejections"] == 1
+        (ban,) = (await visitor.get("/api/v1/bans")).json()["answer"]["items"]
+        assert (ban["id"], ban["name"], ban["kind"], ban["rule"]) == (name, "eve", "ban", "ply")
+        page = words((await visitor.get(f"/proofs/{name}")).text)
+        assert "claim in game 0 the search of ply" in page
+        assert f"curl -o proof http://pages.test/proofs/{name}/file" in page
+        assert f"gonode proof check proof --ticket {shown.load_ticket().encode()}" in page
+        file = await visitor.get(f"/proofs/{name}/file")
+    assert FraudProof.parse(file.content).header.index == ban["header"]
+    assert "immutable" in file.headers["cache-control"]
+
+
+async def test_the_network_tells_no_address(shown: Home) -> None:
+    async with visiting(shown) as visitor:
+        answer = await visitor.get("/network")
+        found = (await visitor.get("/api/v1/network")).json()["answer"]
+    assert answer.headers["cache-control"] == "no-store"
+    assert "etag" not in answer.headers
+    assert found["node"]["links"] is None
+    assert "does not run" in words(answer.text)
+    roles = [each["role"] for each in found["members"]]
+    assert roles[:2] == ["coordinator", "verifier"]
+    assert roles.count("contributor") == 3
+    assert not re.search(r"127\.0\.0\.1|/ip[46]/", answer.text)
+
+
+async def test_tags(shown: Home, shown_world: World) -> None:
+    async with visiting(shown) as visitor:
+        first = await visitor.get("/releases")
+        tag = first.headers["etag"]
+        assert tag.startswith(f'W/"{shown_world.state.size}-')
+        again = await visitor.get("/releases", headers={"If-None-Match": f'"x", {tag}'})
+        assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+        assert (await visitor.get("/releases", headers={"If-None-Match": '"1-0"'})).status_code == 200
+
+
+async def test_answers_are_compressed(shown: Home) -> None:
+    async with visiting(shown) as visitor:
+        assert (await visitor.get("/")).headers["content-encoding"] == "gzip"
+        plain = await visitor.get("/", headers={"Accept-Encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert "<h1>" in plain.text
+
+
+async def test_short_names_lead_to_the_whole(shown: Home, shown_world: World) -> None:
+    release, peer = shown_world.state.release.id.hex(), shown_world.peers["bob"].public.hex()
+    async with visiting(shown) as visitor:
+        for base, name in (("releases", release), ("contributors", peer), ("proofs", proof_name(shown_world))):
+            for digits in (8, 11, 63):
+                answer = await visitor.get(f"/{base}/{name[:digits].upper()}")
+                assert (answer.status_code, answer.headers["location"]) == (302, f"/{base}/{name}")
+            answer = await visitor.get(f"/api/v1/{base}/{name[:9]}")
+            assert answer.headers["location"] == f"/api/v1/{base}/{name}"
+            for wrong in (name[:7], "0" * 64, f"{name}0", "x" * 8, "%00" * 9):
+                answer = await visitor.get(f"/{base}/{wrong}")
+                assert answer.status_code == 404, wrong
+                assert "Not here" in words(answer.text)
+                assert (await visitor.get(f"/api/v1/{base}/{wrong}")).json()["error"].endswith(".")
+
+
+async def test_what_is_no_question(shown: Home) -> None:
+    async with visiting(shown) as visitor:
+        for path in ("/releases?before=x", "/contributors?window=year", "/contributors?before=9", "/bans?before=-1"):
+            answer = await visitor.get(path)
+            assert answer.status_code == 400, path
+            assert "before= wants" in answer.text or "window= is one of day, week, all" in answer.text
+        assert (await visitor.get("/nothing")).status_code == 404
+        assert (await visitor.get("/static/../app.py")).status_code == 404
+        assert (await visitor.post("/releases")).status_code == 405
+        head = await visitor.head("/releases")
+        assert (head.status_code, head.content) == (200, b"")
+
+
+async def test_every_answer_is_guarded(shown: Home) -> None:
+    async with visiting(shown) as visitor:
+        for path in ("/", "/api/v1/bans", "/nothing", "/static/pages.css", "/audit"):
+            headers = (await visitor.get(path)).headers
+            policy = headers["content-security-policy"]
+            assert policy.startswith("default-src 'none'")
+            assert "unsafe" not in policy
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["referrer-policy"] == "no-referrer"
+
+
+async def test_who_asks_too_often_waits(shown: Home, autojump_clock: object) -> None:
+    app = make_app(shown)
+    async with visiting(shown) as visitor:
+        visitor._transport.app = app  # type: ignore[attr-defined]
+        statuses = [(await visitor.get("/static/pages.css")).status_code for _ in range(AT_ONCE + 5)]
+        assert statuses == [200] * AT_ONCE + [429] * 5
+        visitor._transport.client = ("192.0.2.8", 1)  # type: ignore[attr-defined]
+        assert (await visitor.get("/static/pages.css")).status_code == 200
+
+
+async def test_the_audit_page_is_served_beside_the_folder(shown: Home, shown_world: World) -> None:
+    async with visiting(shown) as visitor:
+        page = (await visitor.get("/audit")).text
+        assert 'content="/public/"' in page
+        for path in re.findall(r'(?:src|href)="(/static/[^"]*)"', page):
+            assert (await visitor.get(path)).status_code == 200, path
+        checkpoint = await visitor.get("/public/checkpoint")
+        assert checkpoint.content == (shown.public / "checkpoint").read_bytes()
+        assert (await visitor.get("/public/../keys/root")).status_code == 404
+        assert (await visitor.get("/public/%2e%2e/keys/root")).status_code == 404
+
+
+async def test_before_anything_is_taken_in(tmp_path: Path) -> None:
+    home = make_home(grown_world(), tmp_path / "new")
+    open_to_write(home.directory / NAME, grown_world().run).close()
+    async with visiting(home) as visitor:
+        answer = await visitor.get("/")
+        assert answer.status_code == 503
+        assert "it is being read" in words(answer.text)
+        assert (await visitor.get("/api/v1/releases")).json()["error"].startswith("Nothing of the log")
+        fill(home)
+        assert (await visitor.get("/")).status_code == 200
+
+
+async def test_words_of_others_are_never_html(tmp_path: Path) -> None:
+    home = make_home(grown_world(), tmp_path / "named")
+    fill(home)
+    name = """<b>&'"x"""
+    db = sqlite3.connect(home.directory / NAME)
+    with db:
+        db.execute("UPDATE contributors SET name = ?, reason = ?, standing = ?", (name, name, name))
+        db.execute("UPDATE releases SET name = ?", (name,))
+        db.execute("UPDATE run SET name = ?", (name,))
+    db.close()
+    key = grown_world().peers["ada"].public.hex()
+    async with visiting(home) as visitor:
+        for path in ("/", "/releases", "/contributors", f"/contributors/{key}", "/network", f"/contributors?q={name}"):
+            html = (await visitor.get(path)).text
+            assert "<b>" not in html
+            assert """'"x""" not in html
+            assert name in words(html)
+
+
+@pytest.mark.parametrize("path", ["/?x=time", "/?x=nonsense", "/?refused=no"])
+async def test_the_graph_in_its_forms(shown: Home, path: str) -> None:
+    async with visiting(shown) as visitor:
+        html = (await visitor.get(path)).text
+    assert '<svg class="graph"' in html
+    assert ("rows of data</text>" in html) != ("time</text>" in html)

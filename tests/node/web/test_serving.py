@@ -1,0 +1,111 @@
+"""`gonode web` as a server: it shows what the log has, more as it grows, at its address only, and once a directory."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+import trio
+
+from node.disk.home import Home
+from node.disk.lockfile import DirectoryInUse
+from node.disk.store import Head, Store
+from node.web import serving
+from node.web.serving import CannotServe, serve_pages
+from protocol.checkpoint import Checkpoint
+from protocol.seeds import log_origin
+from tests.node.cli.gonode import gonode
+from tests.node.homes import grown_world, ticket_of
+
+HALF = 40
+
+
+@pytest.fixture
+def half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """The directory of a node that has only the first entries of a run so far."""
+    monkeypatch.setattr(serving, "LOOK_AGAIN_S", 0.05)
+    home = Home(tmp_path / "node")
+    home.store_ticket(ticket_of(grown_world()))
+    grow(home, HALF)
+    return home
+
+
+def grow(home: Home, size: int) -> None:
+    """The node has the first `size` entries and their head."""
+    world = grown_world()
+    root = world.state.tree.root(size)
+    with Store(home.database) as store:
+        store.append(world.entries[store.log_size : size])
+        store.put_head(Head(size, root, Checkpoint(log_origin(world.run), size, root).sign(world.coordinator).encode()))
+
+
+async def said_something(said: list[str]) -> str:
+    """The URL that the server says it serves at."""
+    with trio.fail_after(60):
+        while not said:
+            await trio.sleep(0.02)
+    return said[0].removeprefix("Pages of this run: ").partition(" ")[0]
+
+
+async def size_at(url: str, is_enough: Callable[[int], bool]) -> int:
+    """The log size that the pages speak for, once it is enough."""
+    async with httpx.AsyncClient() as client:
+        with trio.fail_after(60):
+            while True:
+                answer = await client.get(f"{url}/api/v1/releases")
+                if answer.status_code == 200 and is_enough(size := answer.json()["seen"]["log_size"]):
+                    return int(size)
+                await trio.sleep(0.05)
+
+
+async def test_pages_grow_with_the_log(half: Home) -> None:
+    said: list[str] = []
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_pages, half, "127.0.0.1", 0, said.append)
+        url = await said_something(said)
+        assert url.startswith("http://127.0.0.1:")
+        assert await size_at(url, lambda size: size > 0) == HALF
+        whole = grown_world().state.size
+        grow(half, whole)
+        assert await size_at(url, lambda size: size > HALF) == whole
+        async with httpx.AsyncClient() as client:
+            page = await client.get(url)
+        assert f"at log {whole:,}" in page.text
+        assert "server" not in page.headers
+        with pytest.raises(DirectoryInUse, match=r"shows .* already"):
+            await serve_pages(half, "127.0.0.1", 0, said.append)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_signal_ends_it(half: Home) -> None:
+    said: list[str] = []
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(serve_pages, half, "127.0.0.1", 0, said.append)
+            await said_something(said)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+async def test_an_address_that_is_taken(half: Home) -> None:
+    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    async with listener:
+        port = listener.socket.getsockname()[1]
+        with pytest.RaisesGroup(
+            pytest.RaisesExc(CannotServe, match=f"at 127.0.0.1, port {port}: Address"),
+            allow_unwrapped=True,
+            flatten_subgroups=True,
+        ):
+            await serve_pages(half, "127.0.0.1", port, print)
+
+
+def test_wrong_use_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert "No run is below" in gonode("web").refusal()
+    for name in ("one", "two"):
+        Home(tmp_path / ".gonode" / name).store_ticket(ticket_of(grown_world()))
+    assert "(one, two)" in gonode("web").refusal()
+    assert "no copy of the log" in gonode("web", "--dir", tmp_path / ".gonode" / "one").refusal()
+    assert "without --static" in gonode("web", "--static", tmp_path / "out", "--port", 1).refusal()
+    assert "with --static" in gonode("web", "--folder", "public/").refusal()
