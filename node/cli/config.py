@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from node.cli.given import given_values
 from node.cli.setting import Setting, commands_in, settings_of
 from node.cli.settings_file import (
     FILE_NAME,
@@ -15,7 +16,6 @@ from node.cli.settings_file import (
     SettingsFault,
     context_of,
     file_for,
-    given_values,
     nearest,
     user_file,
 )

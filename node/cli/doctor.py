@@ -1,6 +1,7 @@
 """`gonode doctor`: what is right and wrong with this machine, a node's directory and the node there, and what mends it."""
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from node.cli.config import find_setting
+from node.cli.given import given_values
 from node.cli.main import NO
-from node.cli.setting import commands_in
-from node.cli.settings_file import SettingsFault, file_for, given_values, judge
+from node.cli.setting import PREFIX, commands_in, settings_of
+from node.cli.settings_file import SettingsFault, file_for, judge, nearest
 
 if TYPE_CHECKING:
     from node.disk.home import Home
@@ -94,7 +96,22 @@ def _check_settings(root: click.Context, home: "Home") -> tuple[list["Finding"],
         mend = "Correct that line or variable, or take it out; gonode config shows all that there are."
         return [wrong("settings", error.message, mend)], ()
     used = file_for(role, home.directory)
-    return [ok("settings", "There is no file of settings." if used is None else f"{used} can be used.")], listen
+    found = [ok("settings", "There is no file of settings." if used is None else f"{used} can be used.")]
+    return [*found, *_check_variables(root)], listen
+
+
+def _check_variables(root: click.Context) -> list["Finding"]:
+    """A warning for each variable that looks like a setting's and is none, such as one that is misspelt."""
+    from node.doctor.finding import warning
+
+    known = [each.variable for words, command in commands_in((), root.command) for each in settings_of(words, command)]
+    assert isinstance(root.command, click.Group)
+    commands = tuple(f"{PREFIX}_{name.upper()}_" for name in root.command.list_commands(root))
+    return [
+        warning("settings", f"{name} is no setting; {nearest(name, known, 'none is near')}.", f"Run: unset {name}")
+        for name in sorted(os.environ)
+        if name.startswith(commands) and name not in known
+    ]
 
 
 _ROLES = (("coordinate", "coordinator"), ("verify", "verifier"))

@@ -70,7 +70,7 @@ class LazyGroup(click.Group):
         """As in the base; the settings of the command that is meant are judged, and the file's are its defaults."""
         name, command, rest = super().resolve_command(ctx, args)
         if name is not None and command is not None and not ctx.resilient_parsing:
-            from node.cli.settings_file import apply_settings
+            from node.cli.given import apply_settings
 
             apply_settings(ctx, name, command, rest)
         return name, command, rest

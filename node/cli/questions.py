@@ -35,10 +35,9 @@ def questions(settings: Mapping[str, Setting], cores: int) -> list[Question]:
             "node- and the beginning of your key",
         ),
         Question(
-            "join.threads",
-            f"Threads play the games, and each keeps one core busy. This machine has {cores}; with fewer threads the other "
-            "cores stay free.",
-            "as many as gonode bench found fastest, else one a core",
+            "join.cores",
+            f"Play keeps so many of this machine's cores busy, at most; it has {cores}, and the others stay free.",
+            "as many as gonode bench found fastest, else all",
         ),
         Question(
             "join.nice",

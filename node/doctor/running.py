@@ -1,10 +1,12 @@
 """Checks of the node that runs, by what it says itself (`node.status`): peers, reachability, log, queues, engine, parts."""
 
+import fcntl
 from collections.abc import Mapping
 from typing import Any
 
 from node.control import ControlError, ask
 from node.disk.home import Home
+from node.disk.lockfile import LOCK_NAME
 from node.doctor.finding import Finding, ok, unknown, warning, wrong
 from protocol.words import counted
 
@@ -28,7 +30,7 @@ def check_running(home: Home, status: Mapping[str, Any] | None, now_unix_s: floa
     if status is None:
         return [_check_last(home)]
     return [
-        ok("node", f"A {status['role']} runs here."),
+        ok("node", f"A {status['role']} runs here{_rest(status)}."),
         check_peers(status),
         check_reachability(status),
         check_log(status),
@@ -36,6 +38,11 @@ def check_running(home: Home, status: Mapping[str, Any] | None, now_unix_s: floa
         *([check_engine(status["engine"])] if status.get("engine") else []),
         check_services(status),
     ]
+
+
+def _rest(status: Mapping[str, Any]) -> str:
+    paused = status.get("paused")
+    return f"; play rests, waiting for: {paused['waiting_for']}" if paused else ""
 
 
 def _check_last(home: Home) -> Finding:
@@ -46,11 +53,30 @@ def _check_last(home: Home) -> Finding:
             f"No node runs here, and the last one ended: {why}",
             "Mend the machine first (canaries above); the next start drops what is doubtful.",
         )
+    if _is_held(home):
+        return warning(
+            "node",
+            "A process has this directory, and does not answer.",
+            f"Wait a minute, for it may be starting; else end it: its number is in {home.directory / LOCK_NAME}; nothing "
+            "that is finished is lost.",
+        )
     return unknown(
         "node",
         "No node runs here: peers, reachability, log and queues cannot be looked at.",
         "Start it, as by gonode join, and look again.",
     )
+
+
+def _is_held(home: Home) -> bool:
+    """Whether a process has the lock of the directory."""
+    try:
+        with (home.directory / LOCK_NAME).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def check_peers(status: Mapping[str, Any]) -> Finding:

@@ -55,6 +55,13 @@ def test_settings_that_cannot_be_used_are_a_finding(tmp_path: Path) -> None:
     assert "the nearest is nice" in answer.out
 
 
+def test_a_variable_that_is_misspelt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GONODE_JOIN_NIEC", "10")
+    answer = gonode("doctor", "--dir", tmp_path)
+    assert answer.status == 0
+    assert "GONODE_JOIN_NIEC is no setting; the nearest is GONODE_JOIN_NICE." in answer.out
+
+
 def test_a_port_that_another_program_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GONODE_JOIN_LISTEN", "/ip4/192.0.2.7/tcp/9")
     answer = gonode("doctor", "--dir", tmp_path)

@@ -1,5 +1,8 @@
 """`gonode setup` at a terminal: what it asks, what becomes of answers, and that `join` goes by them."""
 
+import os
+import pty
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -47,12 +50,12 @@ def path() -> Path:
 
 def test_answers_are_kept_and_used(setup: Setup, path: Path, tmp_path: Path) -> None:
     (tmp_path / "ticket").write_text(f"{TICKET}\n")
-    done = setup(ticket=str(tmp_path / "ticket"), name="ada", threads="2", nice="10")
+    done = setup(ticket=str(tmp_path / "ticket"), name="ada", cores="2", nice="10")
     assert (done.status, done.out) == (0, "")
     assert f"Kept in {path}." in done.err
     assert done.err.endswith("Begin with: gonode join\n")
     found = given("join")
-    assert (found["ticket"], found["name"], found["nice"]) == (TICKET, "ada", 10)
+    assert (found["ticket"], found["name"], found["cores"], found["nice"]) == (TICKET, "ada", 2, 10)
     assert "ticket [gonode1" in setup().err
 
 
@@ -101,3 +104,24 @@ def test_join_without_a_ticket_explains() -> None:
     for word in ("gonode1", "coordinates", "gonode join TICKET", "--invite FILE", "gonode setup", "gonode local"):
         assert word in sentence
     assert "gonode keys replace TICKET --recovery FILE" in gonode("keys", "replace", "--recovery", "x").refusal()
+
+
+def test_at_a_real_terminal(path: Path) -> None:
+    """What is typed arrives, and nothing but what input() prints goes to standard output."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "node", "setup"]
+    with subprocess.Popen(command, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, text=True) as process:
+        os.close(theirs)
+        os.write(ours, (TICKET + 21 * "\n").encode())
+        seen = b""
+        try:
+            while part := os.read(ours, 4096):
+                seen += part
+        except OSError:  # what the terminal's other end gives when it closes
+            pass
+        assert process.stdout is not None
+        assert process.stdout.read().strip() == ""
+        assert process.wait(60) == 0
+    os.close(ours)
+    assert b"ticket [" in seen
+    assert given("join")["ticket"] == TICKET

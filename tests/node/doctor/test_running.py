@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from node.disk.home import Home
+from node.disk.lockfile import locked
 from node.doctor.finding import Finding, Standing
 from node.doctor.running import ask_node, check_running
 
@@ -76,3 +77,18 @@ def test_no_node(tmp_path: Path) -> None:
     (finding,) = check_running(home, None, NOW)
     assert finding.standing is Standing.WRONG
     assert "computes wrongly" in finding.detail
+
+
+def test_a_node_that_does_not_answer(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with locked(tmp_path):
+        (finding,) = check_running(home, None, NOW)
+        assert finding.standing is Standing.WARNING
+    (finding,) = check_running(home, None, NOW)
+    assert finding.standing is Standing.UNKNOWN
+
+
+def test_a_node_that_rests() -> None:
+    rests = found(paused={"waiting_for": "22:00 o'clock", "since_unix_s": NOW})["node"]
+    assert rests.standing is Standing.OK
+    assert "play rests, waiting for: 22:00 o'clock" in rests.detail
