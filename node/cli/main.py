@@ -24,6 +24,8 @@ COMMANDS = {
     "config": "node.cli.config",
     "setup": "node.cli.setup",
     "doctor": "node.cli.doctor",
+    "service": "node.cli.service",
+    "completion": "node.cli.completion",
     "join": "node.cli.join",
     "verify": "node.cli.verify",
     "coordinate": "node.cli.coordinate",
