@@ -9,6 +9,7 @@ from typing import NoReturn
 
 import click
 
+from node.cli.examples import FIRST_STEPS, add_examples, epilog
 from node.cli.setting import name_variables
 
 NO = 1
@@ -64,6 +65,7 @@ class LazyGroup(click.Group):
         command = getattr(importlib.import_module(module), name)
         assert isinstance(command, click.Command)
         name_variables((name,), command)
+        add_examples((name,), command)
         return command
 
     def resolve_command(
@@ -89,7 +91,11 @@ class OutputClosed(Exception):
     """Whoever read standard output is gone."""
 
 
-@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=epilog(FIRST_STEPS, "First steps:"),
+)
 @click.version_option(package_name="gonode", prog_name="gonode")
 def gonode() -> None:
     """A decentralised network that trains Go-playing networks by repeatable self-play."""
