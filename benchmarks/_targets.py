@@ -159,6 +159,9 @@ TARGETS = (
         *("board", 40_000, cell("rows", "playouts/s", board="9x9", ko="positional")),
         before="KataGo's history class 10,350",
     ),
+    Target(
+        "ms until `gonode --help` is printed", "cli", 300, cell("rows", "ms", command="gonode --help"), at_most=True
+    ),
     Target("MB, 256 games in flight", "memory", 300, largest("rows", "MB"), at_most=True),
     Target(
         "ms to replay a move of 100 visits, VNNI", "replay", 60, cell("replay", "ms first", kernel="vnni"), at_most=True

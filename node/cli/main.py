@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import sqlite3
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -162,6 +161,8 @@ def status_of(error: BaseException) -> int | None:
 
 def sentence_of(error: BaseException) -> str:
     """The first sentence inside an error or a group of them."""
+    import sqlite3
+
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, OSError) and error.strerror:
