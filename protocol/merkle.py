@@ -68,12 +68,8 @@ class Tree:
 
     def append(self, data: bytes) -> int:
         """Adds a leaf of `data`; returns its index."""
-        return self.append_hash(leaf_hash(data))
-
-    def append_hash(self, leaf: bytes) -> int:
-        """Adds a leaf by its hash (32 bytes); returns its index."""
         index = self.size
-        self.extend((leaf,))
+        self.extend((leaf_hash(data),))
         return index
 
     def extend(self, leaves: Iterable[bytes]) -> None:

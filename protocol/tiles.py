@@ -92,15 +92,6 @@ def narrow_tiles(size: int) -> Iterator[Tile]:
             yield Tile(level, number, width)
 
 
-def tiles_for(old_size: int, new_size: int, tree: Tree, entries: Sequence[bytes]) -> Iterator[tuple[str, bytes]]:
-    """(path, bytes) of each tile that growing from `old_size` to `new_size` entries makes; see `tile_bytes`.
-
-    Entries before the last multiple of 256 up to `old_size` are not asked for.
-    """
-    for tile in tiles_between(old_size, new_size):
-        yield tile.path, tile_bytes(tile, tree, entries)
-
-
 def tile_bytes(tile: Tile, tree: Tree, entries: Sequence[bytes]) -> bytes:
     """The bytes of a tile of the log with this tree and these entries, which are sliced by log index, a bundle at a time."""
     if tile.level == ENTRIES:

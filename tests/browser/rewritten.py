@@ -9,8 +9,8 @@ from protocol.merkle import Tree
 from protocol.record import Record
 from protocol.release import Release
 from protocol.seeds import log_origin
-from protocol.tiles import tiles_for
 from protocol.window import WindowCommitment
+from tests.protocol.tile_files import tiles_for
 from tests.verification.world import World
 from verification.witness import witness_name
 

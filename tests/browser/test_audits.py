@@ -20,10 +20,10 @@ from protocol.seeds import run_id
 from protocol.statement.documents import PATHS, PROVENANCE, SIGNERS, SUMS, SUMS_SIGNATURE, Documents
 from protocol.statement.record import ReleaseStatement
 from protocol.statement.sshsig import ssh_message, ssh_signature
-from protocol.tiles import tiles_for
 from protocol.window import WindowCommitment
 from tests.browser.programs import answer
 from tests.browser.rewritten import doubtful, published
+from tests.protocol.tile_files import tiles_for
 from tests.verification.history import History
 from tests.verification.world import World
 from verification.state import LogState

@@ -8,6 +8,7 @@ from protocol import tiles
 from protocol.errors import BadDigest, ParseError, ProtocolError, TooLarge
 from protocol.merkle import Tree, root_of_hashes
 from protocol.tiles import ENTRIES, WIDTH, Tile
+from tests.protocol.tile_files import tiles_for
 
 LOG = [b"entry %d" % n for n in range(1200)]
 TREE = Tree(LOG)
@@ -58,9 +59,9 @@ def test_growing_in_steps_makes_the_tiles_of_the_whole(stops: list[int]) -> None
     made: dict[str, bytes] = {}
     old = 0
     for new in sorted({*stops, len(LOG)}):
-        made.update(tiles.tiles_for(old, new, TREE, LOG))
+        made.update(tiles_for(old, new, TREE, LOG))
         old = new
-    whole = dict(tiles.tiles_for(0, len(LOG), TREE, LOG))
+    whole = dict(tiles_for(0, len(LOG), TREE, LOG))
     assert {path: made[path] for path in whole} == whole
 
 
@@ -77,11 +78,11 @@ def test_entries_before_the_last_bundle_are_not_asked_for() -> None:
             assert key.start >= 1024
             return LOG[key]
 
-    assert dict(tiles.tiles_for(1100, 1200, TREE, Store())) == dict(tiles.tiles_for(1100, 1200, TREE, LOG))
+    assert dict(tiles_for(1100, 1200, TREE, Store())) == dict(tiles_for(1100, 1200, TREE, LOG))
 
 
 def test_hash_tiles_hold_what_the_specification_says() -> None:
-    made = dict(tiles.tiles_for(0, len(LOG), TREE, LOG))
+    made = dict(tiles_for(0, len(LOG), TREE, LOG))
     leaves = [hash for n in range(4) for hash in tiles.parse_hashes(made[f"tile/0/00{n}"], WIDTH)]
     level_1 = tiles.parse_hashes(made["tile/1/000.p/4"], 4)
     assert level_1 == tuple(root_of_hashes(leaves[n * 256 : (n + 1) * 256]) for n in range(4))
@@ -90,7 +91,7 @@ def test_hash_tiles_hold_what_the_specification_says() -> None:
 
 
 def test_rebuild_and_verify_hashes() -> None:
-    made = dict(tiles.tiles_for(0, len(LOG), TREE, LOG))
+    made = dict(tiles_for(0, len(LOG), TREE, LOG))
     bundles = [data for path, data in made.items() if "entries" in path]
     tree, entries = tiles.rebuild(bundles, len(LOG))
     assert tree.root() == TREE.root()

@@ -22,9 +22,9 @@ from protocol.gate import GatePair, GateResult
 from protocol.layout import CHECKPOINT, MANIFEST, ROOT, blob_path, release_path
 from protocol.proof import PLY, Ban
 from protocol.statement.documents import Documents
-from protocol.tiles import tiles_for
 from protocol.types import ZERO
 from protocol.window import GivenUpCycle, LossReport, RoundingReport, StatePoint, TrainRecord
+from tests.protocol.tile_files import tiles_for
 from tests.verification.judged_run import JudgedRun, replay_games
 from tests.verification.manifests import digest_of
 from tests.verification.played_run import Edit

@@ -11,7 +11,7 @@ from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.epoch import Share, ShareSet
 from protocol.layout import CHECKPOINT, MANIFEST, ROOT, blob_path, release_path
 from protocol.proof import PLY, Ban
-from protocol.tiles import tiles_for
+from tests.protocol.tile_files import tiles_for
 from tests.verification import edits
 from tests.verification.manifests import SEARCH, digest_of, small_manifest
 from tests.verification.memory_reader import MemoryReader
