@@ -32,7 +32,7 @@ def show(where: Path, manifest: bool, as_json: bool) -> int:
 
         Home(where).load_ticket()
         logged = read_logged(Home(where))
-        found, current, terms = proposals(Home(where)), logged.root, logged.manifest
+        found, current, terms = proposals(Home(where), logged), logged.root, logged.manifest
     assert current is not None
     assert terms is not None
     if manifest:

@@ -83,7 +83,7 @@ def _sign_file(file: Path, key_file: Path | None, yes: bool) -> int:
 
 
 def _sign_waiting(home: "Home", key_file: Path | None, yes: bool) -> int:
-    from node.founding.ceremony import sign_waiting, signable, signing_key
+    from node.founding.ceremony import keep, signable, signing_key
     from node.founding.errors import FoundingError
 
     if not home.ticket.exists():
@@ -91,9 +91,11 @@ def _sign_waiting(home: "Home", key_file: Path | None, yes: bool) -> int:
     secret = signing_key(home, key_file)
     if secret is None:
         raise FoundingError(f"{home.directory}: no root key is here; say which one signs: --key KEYFILE.")
-    if not confirm(signable(home, secret), yes):
+    waiting = signable(home, secret)
+    if not confirm(waiting, yes):
         return NO
-    for proposal in sign_waiting(home, secret):
+    for proposal in waiting:  # what was shown, and nothing that was put there since
+        keep(home, proposal.signed(secret))
         click.echo(f"{proposal.name} is signed by {secret.public.hex()}.")
     tell_missing(home.directory)
     return 0

@@ -75,7 +75,7 @@ def propose_root(
     changed, roles = change(newest, logged)
     root = settled(changed, logged.root, run, roles, logged.size)
     proposal = Proposal(logged.roots, logged.proofs, (root.seal(),), logged.size)
-    return _keep_signed(home, proposal, secret, agree, instead)
+    return _keep_signed(home, logged, proposal, secret, agree, instead)
 
 
 def propose_manifest(
@@ -96,7 +96,7 @@ def propose_manifest(
     if replace(manifest, run=newest.run, version=newest.version) == newest:
         raise ProposalError("The manifest would say what it says now.")
     proposal = Proposal(logged.roots, logged.proofs, (manifest.seal(),), logged.size)
-    return _keep_signed(home, proposal, secret, agree, instead)
+    return _keep_signed(home, logged, proposal, secret, agree, instead)
 
 
 def waiting_root(home: Home) -> Envelope | None:
@@ -109,9 +109,12 @@ def waiting_manifest(home: Home) -> Envelope | None:
     return _load_next(home.next_manifest, Manifest)
 
 
-def proposals(home: Home) -> list[Proposal]:
-    """What waits here and is not logged, complete or not: the new run alone until it is signed, else root, then manifest."""
-    logged = read_logged(home)
+def proposals(home: Home, logged: Logged | None = None) -> list[Proposal]:
+    """What waits here and is not logged, complete or not: the new run alone until it is signed, else root, then manifest.
+
+    `logged`: what the log says, when that was read already.
+    """
+    logged = logged or read_logged(home)
     if not logged.size:
         founding = Proposal((), (), (logged.roots[0], logged.manifests[0]))
         if not founding.is_complete:
@@ -130,11 +133,12 @@ def collect(home: Home, path: Path) -> Proposal:
     found = read_proposal(path)
     if found.run != home.load_ticket().run:
         raise ProposalError(f"{path}: this is for run {found.run.hex()[:16]}, which does not live in {home.directory}.")
-    for proposal in proposals(home):
+    waiting = proposals(home)
+    for proposal in waiting:
         if proposal.name == found.name:
             return keep(home, proposal.merged(found))
-    waiting = ", ".join(each.name for each in proposals(home)) or "nothing"
-    raise ProposalError(f"{path}: {found.name} does not wait for signatures here, but {waiting}.")
+    names = ", ".join(each.name for each in waiting) or "nothing"
+    raise ProposalError(f"{path}: {found.name} does not wait for signatures here, but {names}.")
 
 
 def adopt(home: Home, path: Path) -> Proposal:
@@ -175,11 +179,6 @@ def signable(home: Home, secret: SecretKey) -> list[Proposal]:
     return found
 
 
-def sign_waiting(home: Home, secret: SecretKey) -> list[Proposal]:
-    """Signs what waits in the directory and asks for this key; raises ProposalError when there is nothing."""
-    return [keep(home, proposal.signed(secret)) for proposal in signable(home, secret)]
-
-
 def read_proposal(path: Path) -> Proposal:
     """The proposal in a travelling file; raises ProposalError."""
     try:
@@ -198,10 +197,12 @@ def signing_key(home: Home, key: Path | None) -> SecretKey | None:
     return load_key(home.key("root")) if home.key("root").exists() else None
 
 
-def _keep_signed(home: Home, proposal: Proposal, secret: SecretKey | None, agree: Agree, instead: Instead) -> Proposal:
+def _keep_signed(
+    home: Home, logged: Logged, proposal: Proposal, secret: SecretKey | None, agree: Agree, instead: Instead
+) -> Proposal:
     if secret is not None and secret.public not in proposal.keys:
         raise FoundingError("The root's threshold needs other keys than the one in this directory.")
-    for waiting in proposals(home):
+    for waiting in proposals(home, logged):
         own = (
             () if secret is None else (secret.public,)
         )  # what one key completes here did not have to leave the directory

@@ -4,12 +4,9 @@ Spec: `docs/spec/root.md`. A root version holds by its signatures alone, so the 
 """
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from node.disk.home import Home
-from node.disk.keyring import load_key
 from node.founding.ceremony import Instead, propose_root, refuse_instead, waiting_manifest, waiting_root
-from node.founding.logged import load_envelope
 from node.founding.proposal import Proposal
 from node.founding.root_changes import with_verifiers
 from protocol.ed25519 import SecretKey
@@ -20,18 +17,6 @@ from protocol.words import counted
 from verification.state import LogState
 
 Tell = Callable[[str], None]
-
-
-def sign_root(directory: Path, verifiers: Sequence[bytes]) -> Root:
-    """Writes the next root version, with these verifiers besides the old ones, signed by the directory's root key.
-
-    Raises FoundingError, KeyringError or ProtocolError.
-    """
-    home = Home(directory)
-    load_envelope(home.directory / "root")  # says it where there is no run
-    root = approve(home, verifiers, None, load_key(home.key("root"))).root
-    assert root is not None
-    return root
 
 
 def approve(

@@ -11,7 +11,7 @@ from node.disk.keyring import load_key, load_public
 from node.disk.store import Store
 from node.founding import ceremony
 from node.founding.amending import amend
-from node.founding.ceremony import adopt, collect, proposals, propose_root, sign_waiting, travelling
+from node.founding.ceremony import adopt, collect, keep, proposals, propose_root, signable, travelling
 from node.founding.errors import FoundingError, ProposalError
 from node.founding.founding import found_run, load_founding
 from node.founding.layers import Choices
@@ -354,9 +354,10 @@ def test_the_key_in_the_directory_signs_what_waits(tmp_path: Path) -> None:
     found_run(tmp_path, None, [], ADDRESS, QUICK)
     home = Home(tmp_path)
     with pytest.raises(ProposalError, match="nothing waits"):
-        sign_waiting(home, load_key(home.key("root")))
+        signable(home, load_key(home.key("root")))
     approve(home, [VICTOR.public], None, None)
-    (signed,) = sign_waiting(home, load_key(home.key("root")))
+    (waiting,) = signable(home, load_key(home.key("root")))
+    signed = keep(home, waiting.signed(load_key(home.key("root"))))
     assert signed.is_complete
     assert log(home).root.version == 2
 

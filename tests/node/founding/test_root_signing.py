@@ -1,5 +1,6 @@
 """Next root versions: signed by the root's key, accepted by the log, logged once at the coordinator's start."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -11,7 +12,7 @@ from node.disk.keyring import create_key, load_key
 from node.disk.store import Store
 from node.founding.ceremony import waiting_root
 from node.founding.founding import FoundingError, found_run, load_founding
-from node.founding.root_signing import sign_root, waiting_roots
+from node.founding.root_signing import approve, waiting_roots
 from node.peering.memory.network import MemoryNetwork
 from protocol.errors import BadKey, ParseError
 from protocol.root import Root
@@ -29,6 +30,13 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
+def approved(home: Home, verifiers: Sequence[bytes]) -> Root:
+    """The next root version, with these verifiers besides the old ones, signed by the directory's root key."""
+    root = approve(home, verifiers, None, load_key(home.key("root"))).root
+    assert root is not None
+    return root
+
+
 def begun(home: Home) -> LogState:
     state = LogState(home.load_ticket().run)
     for envelope in load_founding(home):
@@ -37,7 +45,7 @@ def begun(home: Home) -> LogState:
 
 
 def test_a_verifier_is_approved(home: Home) -> None:
-    root = sign_root(home.directory, KEYS[:1])
+    root = approved(home, KEYS[:1])
     assert (root.version, root.witness_threshold) == (2, 1)
     state = begun(home)
     assert state.root.verifiers == ()
@@ -49,20 +57,20 @@ def test_a_verifier_is_approved(home: Home) -> None:
 
 
 def test_more_are_added_before_and_after_the_coordinator_logged_it(home: Home) -> None:
-    sign_root(home.directory, KEYS[:1])
-    second = sign_root(home.directory, KEYS[1:3])
+    approved(home, KEYS[:1])
+    second = approved(home, KEYS[1:3])
     assert (second.version, len(second.verifiers), second.witness_threshold) == (2, 3, 2)
     waiting = waiting_root(home)
     assert waiting is not None
     state = begun(home)
     (home.directory / "root.next").unlink()
-    first = sign_root(home.directory, KEYS[:1])
+    first = approved(home, KEYS[:1])
     (envelope,) = waiting_roots(home, state)
     state.apply(envelope.encode())
     with Store(home.database) as store:
         store.append([each.encode() for each in (*load_founding(home), envelope)])
     (home.directory / "root.next").unlink()
-    third = sign_root(home.directory, KEYS[1:2])
+    third = approved(home, KEYS[1:2])
     assert (first.version, third.version) == (2, 3)
     (envelope,) = waiting_roots(home, state)
     state.apply(envelope.encode())
@@ -72,14 +80,14 @@ def test_more_are_added_before_and_after_the_coordinator_logged_it(home: Home) -
 def test_who_has_a_role_gets_no_other(home: Home) -> None:
     for key in (load_key(home.key("coordinator")).public,):
         with pytest.raises(FoundingError, match="has a role already"):
-            sign_root(home.directory, [key])
+            approved(home, [key])
     with pytest.raises(ParseError, match="one role"):
-        sign_root(home.directory, [KEYS[0], KEYS[0]])
+        approved(home, [KEYS[0], KEYS[0]])
     with pytest.raises(BadKey):
-        sign_root(home.directory, [bytes(32)])
-    sign_root(home.directory, KEYS[:1])
+        approved(home, [bytes(32)])
+    approved(home, KEYS[:1])
     with pytest.raises(FoundingError, match="has a role already"):
-        sign_root(home.directory, KEYS[:1])
+        approved(home, KEYS[:1])
     assert Root.open(waiting_root(home)).version == 2  # type: ignore[arg-type]
 
 
@@ -87,19 +95,14 @@ def test_another_key_cannot_sign(home: Home) -> None:
     home.key("root").unlink()
     create_key(home.key("root"), secret(9))
     with pytest.raises(FoundingError, match="other keys"):
-        sign_root(home.directory, KEYS[:1])
+        approved(home, KEYS[:1])
     assert waiting_root(home) is None
-
-
-def test_no_run(tmp_path: Path) -> None:
-    with pytest.raises(FoundingError, match="no run is here"):
-        sign_root(tmp_path, KEYS[:1])
 
 
 async def test_what_was_signed_before_the_first_start_is_logged_by_it(home: Home) -> None:
     """Also by two commands, one after the other."""
-    sign_root(home.directory, KEYS[:1])
-    sign_root(home.directory, KEYS[1:2])
+    approved(home, KEYS[:1])
+    approved(home, KEYS[1:2])
     network = MemoryNetwork()
     opening = open_coordinator(
         home, InlineEngine(), lambda *_, **__: None, lambda: 0.0, lambda key, _: network.open(key), rng=Random(2)
