@@ -22,6 +22,7 @@ from protocol.root import Root
 from protocol.seeds import run_id
 from verification.audit.audit import AuditOptions, AuditReport, Check, audit
 from verification.audit.folder import Tell
+from verification.audit.head import Head
 from verification.root_versions import RootVersions
 from verification.witness import is_cosigned
 
@@ -77,11 +78,12 @@ def audit_home(
     *,
     is_copy: bool = False,
     is_listed: bool = True,
+    judged: Head | None = None,
 ) -> AuditReport:
     """Audits the public folder of a node's directory, against every head that the node has seen.
 
     `is_copy`: the folder was copied just now from a run that went on meanwhile, so that later heads say nothing.
-    `is_listed`: it has all that was there, and not only what the log names.
+    `is_listed`: it has all that was there, and not only what the log names. `judged`: see `verification.audit.audit`.
     """
     if not (home.public / CHECKPOINT).is_file():
         raise AuditInputError(
@@ -98,7 +100,7 @@ def audit_home(
             heads = [head for head in _known_heads(store, published) if not is_copy or head[0] <= published]
     run = home.load_ticket().run if home.ticket.exists() else None
     options = replace(options, run=run, known_heads=heads, is_working=is_working and is_listed, is_listed=is_listed)
-    return audit(FolderReader(home.public), options, report, tell)
+    return audit(FolderReader(home.public), options, report, tell, judged)
 
 
 def _published_size(home: Home) -> int:

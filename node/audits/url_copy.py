@@ -8,7 +8,7 @@ hashed, tiles held against the head.
 import tempfile
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Final, TypeVar
@@ -72,8 +72,9 @@ def audit_url(
         if ticket is not None:
             home.store_ticket(read_ticket(ticket))
         with ThreadPoolExecutor(AT_ONCE) as threads:
-            head = _Copy(files, home, tell, threads).take()
-        found = audit_home(home, options, report, tell, is_copy=True, is_listed=False)
+            copy = _Copy(files, home, tell, threads)
+            head = copy.take()
+        found = audit_home(home, options, report, tell, is_copy=True, is_listed=False, judged=copy.judged)
         if found.ok and head is not None:
             with Store(home.database) as store:
                 store.put_head(head)  # no later copy may contradict it
@@ -90,6 +91,8 @@ class _Copy:
         self._public = home.public
         self._tell = tell
         self._writing = Lock()
+        self.judged = Head()
+        """What the log says, as far as it could be read."""
 
     def take(self) -> SeenHead | None:
         """Copies; the head that is shown there, None where it is none."""
@@ -128,13 +131,10 @@ class _Copy:
 
     def _named(self) -> None:
         """Copies what the log names, if it can be read."""
-        folder, found = Folder(FolderReader(self._public), self._tell), Head()
+        folder, found = Folder(FolderReader(self._public), self._tell), self.judged
         folder.check = COPY
-        try:
+        with suppress(AuditFault):  # the audit says it
             audit_head(folder, found, None, ())
-        except AuditFault:
-            if found.state is None:
-                return
         if found.state is not None:
             self._each("files", logged_files(found.state, found.entries), lambda path: self._fetch(path, MAX_DOCUMENT))
             blobs, sizes = BlobStore(self._public), kept_states(found.state)

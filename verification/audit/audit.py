@@ -68,8 +68,11 @@ def audit(
     options: AuditOptions | None = None,
     report: Callable[[Check], None] | None = None,
     tell: Tell | None = None,
+    judged: Head | None = None,
 ) -> AuditReport:
     """Audits a public folder; `report` gets each check as soon as it is answered, `tell` hears how far it is meanwhile.
+
+    `judged`: what `audit_head` found of the folder before, so that the same entries are not judged again.
 
     Never raises for what the folder holds.
     """
@@ -94,7 +97,7 @@ def audit(
     head = Head()
 
     def answer_head() -> str:
-        found = audit_head(folder, head, options.run, options.known_heads)
+        found = audit_head(folder, head, options.run, options.known_heads, judged)
         if head.state is not None:
             found += audit_bans(folder, head.state, head.entries, options.kernel)
             found += audit_ringers(folder, head.state, options.kernel)

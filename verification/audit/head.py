@@ -29,11 +29,22 @@ class Head:
     state: LogState | None = None
 
 
-def audit_head(folder: Folder, head: Head, run: bytes | None, known_heads: Sequence[tuple[int, bytes]]) -> str:
-    """Fills `head` as far as it goes and says what holds; raises AuditFault."""
+def audit_head(
+    folder: Folder,
+    head: Head,
+    run: bytes | None,
+    known_heads: Sequence[tuple[int, bytes]],
+    judged: Head | None = None,
+) -> str:
+    """Fills `head` as far as it goes and says what holds; raises AuditFault.
+
+    `judged`: what was found before in this process, whose state stands if the entries are the same.
+    """
     note, checkpoint = _checkpoint(folder)
     head.entries, tree = _entries(folder, checkpoint)
-    state = _state(folder, head.entries, run)
+    found = _run_of(head.entries, run)
+    known = judged.state if judged is not None and judged.entries == head.entries else None
+    state = known if known is not None else _state(folder, head.entries, found)
     head.state = state
     _hash_tiles(folder, checkpoint.size, tree)
     try:
@@ -119,15 +130,20 @@ def _hash_tiles(folder: Folder, size: int, tree: Tree) -> None:
                 raise AuditFault(f"File {tile.path}: {error}") from error
 
 
-def _state(folder: Folder, entries: list[bytes], run: bytes | None) -> LogState:
-    """The state of the entries; AuditFault for the first that may not stand where it stands."""
+def _run_of(entries: list[bytes], run: bytes | None) -> bytes:
+    """The run of the entries; AuditFault when it is not `run`."""
     try:
         found = run_id(*(Envelope.parse(entry).payload for entry in entries[:2]))
     except (ProtocolError, TypeError) as error:
         raise AuditFault("The log does not begin with a root and a manifest.") from error
     if run is not None and found != run:
         raise AuditFault(f"The folder is of run {found.hex()[:16]}, not of {run.hex()[:16]}.")
-    state = LogState(found)
+    return found
+
+
+def _state(folder: Folder, entries: list[bytes], run: bytes) -> LogState:
+    """The state of the entries; AuditFault for the first that may not stand where it stands."""
+    state = LogState(run)
     for index, entry in enumerate(entries):
         folder.step("entries", index, len(entries))
         try:

@@ -13,7 +13,10 @@ from protocol.layout import BLOBS, CHECKPOINT
 from protocol.seeds import log_origin
 from tests.node.homes import grown_world, make_home
 from tests.verification.world import World
+from verification.audit import head as audit_head
 from verification.audit.audit import AuditOptions, AuditReport
+from verification.audit.folder import Folder
+from verification.state import LogState
 from verification.witness import witness_name
 
 
@@ -67,6 +70,32 @@ def test_a_cosigned_head_that_is_newer_is_a_rollback_unless_the_folder_is_a_copy
     assert not report.ok
     assert "was seen before" in report.checks[0].detail
     assert audit_home(home, AuditOptions(sample=0), is_copy=True).ok
+
+
+def test_entries_that_were_judged_before_are_not_judged_again(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    world, judged = grown_world(), 0
+
+    def counted(folder: Folder, entries: list[bytes], run: bytes) -> LogState:
+        nonlocal judged
+        judged += 1
+        return judge(folder, entries, run)
+
+    judge = audit_head._state
+    monkeypatch.setattr(audit_head, "_state", counted)
+    before = audit_head.Head(list(world.entries), world.state)
+    assert audit_home(home, AuditOptions(sample=0), judged=before).ok
+    assert judged == 0
+    for other in (world.entries[:-1], [*world.entries[:-1], world.entries[-2]], []):
+        assert audit_home(home, AuditOptions(sample=0), judged=audit_head.Head(other, world.state)).ok
+    assert judged == 3
+
+
+def test_another_run_is_refused_though_its_log_was_judged_before(home: Home, tmp_path: Path) -> None:
+    world = grown_world()
+    home.ticket.write_text(make_home(World(word="other"), tmp_path / "other").ticket.read_text())
+    report = audit_home(home, AuditOptions(sample=0), judged=audit_head.Head(list(world.entries), world.state))
+    assert "is of run" in report.checks[0].detail
+    assert [check.ok for check in report.checks[1:]] == [None] * 7
 
 
 @pytest.mark.parametrize("word", ["stranger", "ada"])
