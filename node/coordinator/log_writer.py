@@ -152,7 +152,7 @@ class LogWriter:
         self._save_shares()
         if is_enough and not was_enough:
             self.on_cosigned(note.encode())
-        if len(opened.shares) == len(self._state.verifiers(self._state.size)):
+        if opened.shares.keys() >= self._verifiers():
             self._log_shares(opened)
 
     def _is_enough(self, note: SignedNote) -> bool:
@@ -178,8 +178,7 @@ class LogWriter:
                     del self._open[opened.head.size]
 
     def _log_shares(self, opened: OpenHead) -> None:
-        verifiers = {role.key for role in self._state.verifiers(self._state.size)}  # without those revoked since
-        shares = tuple(opened.shares[key] for key in sorted(opened.shares.keys() & verifiers))
+        shares = tuple(opened.shares[key] for key in sorted(opened.shares.keys() & self._verifiers()))
         if shares:
             share_set = ShareSet(
                 self._state.run, opened.head.size, opened.head.root_hash, self._state.beacons.covered, shares
@@ -187,6 +186,10 @@ class LogWriter:
             self.append(share_set.seal(self._secret))
         del self._open[opened.head.size]
         self._save_shares()
+
+    def _verifiers(self) -> set[bytes]:
+        """Whose shares may be logged next: without those revoked since they came."""
+        return {role.key for role in self._state.verifiers(self._state.size)}
 
     def _save_shares(self) -> None:
         waiting: list[Value] = [

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -179,6 +180,45 @@ def test_a_head_is_told_once_when_enough_witnesses_cosigned_it(two: Desk) -> Non
     two.cosign(second, size)
     (note,) = told
     assert verify_head(SignedNote.parse(note), two.world.run, two.world.state.roots).size == size
+
+
+def test_a_head_needs_the_witnesses_that_the_root_below_it_says(three: Desk) -> None:
+    """A version that asks for more of them, logged meanwhile, counts for the heads above it."""
+    first, second, third = three.world.verifiers
+    told: list[bytes] = []
+    three.writer.on_cosigned = told.append
+    size = three.sign()
+    three.cosign(first, size)
+    change_root(three, witness_threshold=3)
+    three.cosign(second, size)
+    assert three.published() == size
+    three.audit()
+    later = three.sign()
+    three.cosign(first, later)
+    three.cosign(second, later)
+    assert (three.published(), len(told)) == (size, 1)
+    three.cosign(third, later)
+    assert (three.published(), len(told)) == (later, 2)
+
+
+def test_who_was_revoked_below_a_head_counts_for_it_no_more(three: Desk) -> None:
+    first, second, third = three.world.verifiers
+    size = three.sign()
+    three.cosign(first, size)
+    roles = three.world.state.root.roles
+    change_root(
+        three, roles=tuple(replace(each, invalid_from=size - 1) if each.key == first.public else each for each in roles)
+    )
+    three.cosign(second, size)
+    assert three.published() == 0
+    three.cosign(third, size)
+    assert three.published() == size
+
+
+def change_root(desk: Desk, **changes: Any) -> None:
+    """Logs the next root version with these changes."""
+    root = replace(desk.world.state.root, run=desk.world.run, version=desk.world.state.root.version + 1, **changes)
+    desk.writer.append(root.seal(desk.world.root_key))
 
 
 def test_shares_survive_a_restart(two: Desk) -> None:
