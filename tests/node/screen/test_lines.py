@@ -3,13 +3,14 @@
 import io
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from node.screen.level import Level, level_of
+from node.screen.level import _LEVELS, Level, level_of
 from node.screen.lines import SUMMARY_EVERY_S, LogLines, PlainLines
 from node.screen.screen import Output, open_screen
 from tests.node.screen.statuses import contributor
@@ -52,6 +53,18 @@ def test_a_line_an_event_with_its_level() -> None:
 def test_levels_by_name() -> None:
     assert level_of("never heard of") == Level.INFO
     assert [Level["DEBUG"].word, level_of("waiting").word] == ["debug", "warning"]
+
+
+def test_levels_are_of_events_that_there_are() -> None:
+    sources = "".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("node", "protocol")
+        for path in Path(folder).rglob("*.py")
+        if path.name != "level.py"
+    )
+    for events in _LEVELS.values():
+        for event in events:
+            assert f'"{event}"' in sources, event
 
 
 async def test_a_summary_every_two_minutes_also_when_nothing_happens(autojump_clock: MockClock) -> None:
