@@ -179,7 +179,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("gonode verify TICKET", "Verify and witness until Ctrl-C."),
     ),
     "web": (
-        ("gonode web --dir my-run", "Pages of the run, at http://127.0.0.1:8080."),
+        ("gonode web --dir my-run", "Pages of a run at http://127.0.0.1:8080, from a node's directory."),
         ("gonode web --static pages --dir my-run", "The audit page, with the run's log, as files for a web server."),
     ),
 }
