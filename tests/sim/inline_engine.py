@@ -42,6 +42,8 @@ class InlineEngine:
         pool = pool_of(self._kernel)
         pool.play(job, begun)
         done = _next(pool)
+        if not done.is_ok:
+            return done
         had, began = plies_of(begun), trio.current_time()
         ply_s = self._length_s(job) / done.plies
         with trio.move_on_after(ply_s * (done.plies - had)):
@@ -93,7 +95,7 @@ class EditingEngine(InlineEngine):
         """See `Engine.play`."""
         done = await super().play(job)
         is_gate = job.black.release != job.white.release
-        if is_gate or job.counter < self._first:
+        if is_gate or job.counter < self._first or not done.is_ok:
             return done
         block = self._change(GameBlock.parse(done.block))
         return Done(done.id, done.status, done.bad_ply, done.plies, done.visits, done.evaluations, block, done.digests)
