@@ -2,7 +2,7 @@
 `python -m benchmarks.adversaries [--quick] [--json] [--write] [--runs N] [--only NAME]`.
 
 The whole form takes about ten minutes on one core, the quick one less than 45 s. `--write` puts the tables into
-`docs/security.md`. Ends with 1 when a measured number is above what its formula allows, or disagrees with it.
+`docs/adversaries.md`. Ends with 1 when a measured number is above what its formula allows, or disagrees with it.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from benchmarks.adversaries import (
 from benchmarks.adversaries.outcome import HEADINGS, Effort, Row
 from benchmarks.all import replace_between
 
-PAGE = Path(__file__).parents[2] / "docs" / "security.md"
+PAGE = Path(__file__).parents[2] / "docs" / "adversaries.md"
 BEGIN, END = "<!-- Written by `python -m benchmarks.adversaries --write`. -->\n", "<!-- Until here. -->\n"
 
 Adversary = Callable[[Effort], Iterator[Row]]
@@ -84,7 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="less than 45 seconds: fewer runs, wider intervals")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
-    parser.add_argument("--write", action="store_true", help="the tables into docs/security.md")
+    parser.add_argument("--write", action="store_true", help="the tables into docs/adversaries.md")
     parser.add_argument("--runs", type=int, metavar="N", help="lives of each statistical adversary, default 1000")
     parser.add_argument(
         "--only", action="append", default=[], metavar="NAME", help=f"adversaries with this word, or {OVERHEAD}"

@@ -1,6 +1,6 @@
 """What each adversary can reach, as formulas: pure functions of the manifest's numbers, each derived where it stands.
 
-`docs/security.md` holds them in words and beside what the harness measures; `docs/spec/admission.md` has the rules.
+`docs/adversaries.md` holds them in words and beside what the harness measures; `docs/spec/admission.md` has the rules.
 Shared meaning of the letters: q is the share of games replayed, W the hold-back in batches, n the games of a batch, m
 the wrong games that a cheat puts into a batch (a drawn game with one wrong ply is found for certain), r the chance
 that such a batch passes. A *try* is a batch with something wrong in it. After the first try that is found nothing of

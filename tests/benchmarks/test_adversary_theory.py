@@ -338,7 +338,7 @@ def test_what_a_newcomer_costs() -> None:
 
 
 def test_the_page_says_what_the_formulas_give() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "adversaries.md").read_text(encoding="utf-8")
     continuous, exits = theory.poison_continuous, theory.worst_exit
     patient = theory.poison_patient(Q, 100, 101, 32)
     decaying = [theory.poison_decaying(10, Q, 100, n) for n in (10, 50, 100, 200)]
