@@ -1,0 +1,210 @@
+"""The pages of a run in a real browser: what a visitor sees, on a phone, by keyboard, without JavaScript, in both themes."""
+
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from node.disk.home import Home
+from tests.browser.chromium import Browser, Page, launched
+from tests.browser.programs import install_tools
+from tests.browser.shown_run import shown_run
+from tests.node.reports.small_run import small_run, timed_home
+from tests.node.web.test_app import proof_name
+from tests.verification.world import World
+
+PHONE = {"width": 360, "height": 780}
+DESK = {"width": 1280, "height": 900}
+PICTURES = Path("build/pages")
+"""Where a picture of each page is kept, for people."""
+COLUMNS = """
+Math.max(0, ...[...document.querySelectorAll('thead tr')].map(row => [...row.cells].filter(cell => cell.offsetWidth).length))
+"""
+
+
+@pytest.fixture(scope="module")
+def run() -> World:
+    """Four cycles, a cheat that is banned, a batch that waits; look only."""
+    return small_run()
+
+
+@pytest.fixture(scope="module")
+def home(run: World, tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """Its coordinator's directory."""
+    return timed_home(run, tmp_path_factory.mktemp("shown") / "coordinator")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all."""
+    with launched() as browser:
+        yield browser
+
+
+def status_of(url: str) -> int:
+    """The status of an answer."""
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+@pytest.fixture(scope="module")
+def url(home: Home, browser: Browser) -> Iterator[str]:
+    """The pages, once the log is taken in; without a browser nothing is served."""
+    with shown_run(home) as url:
+        while status_of(f"{url}api/v1/releases") == 503:
+            time.sleep(0.1)
+        yield url
+
+
+@pytest.fixture
+def page(browser: Browser, url: str) -> Iterator[Page]:
+    """A visitor with a phone; anything odd in the console, or asked of another host, fails the test."""
+    context = browser.new_context(viewport=PHONE)
+    odd: list[str] = []
+    context.on(
+        "console", lambda message: message.type == "error" and "404" not in message.text and odd.append(message.text)
+    )
+    context.on("weberror", lambda error: odd.append(str(error.error)))
+    context.on("request", lambda request: request.url.startswith(url) or odd.append(request.url))
+    yield context.new_page()
+    context.close()
+    assert odd == []
+
+
+def paths(run: World) -> dict[str, str]:
+    """A page of each kind by a name."""
+    return {
+        "run": "",
+        "releases": "releases",
+        "release": f"releases/{run.state.release.id.hex()}",
+        "contributors": "contributors",
+        "contributor": f"contributors/{run.peers['eve'].public.hex()}",
+        "verification": "verification",
+        "bans": "bans",
+        "proof": f"proofs/{proof_name(run)}",
+        "network": "network",
+    }
+
+
+SEEN = {
+    "run": ["Newest release", "Last week", "Elo above release 0"],
+    "releases": ["first", "the manifest"],
+    "release": ["✓ passed against release", "Ancestry", "SHA-256 of its file"],
+    "contributors": ["ada", "bob", "banned"],
+    "contributor": ["eve", "banned", "✗ rejected"],
+    "verification": ["verifier-0", "Rejections", "eve"],
+    "bans": ["eve", "the search of a ply is not as the batch says"],
+    "proof": ["gonode proof check proof --ticket gonode1", "log entry"],
+    "network": ["does not run", "coordinator", "Addresses are not shown"],
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_what_a_visitor_sees(page: Page, url: str, run: World, name: str) -> None:
+    page.set_viewport_size(DESK)
+    page.goto(url + paths(run)[name])
+    text = page.inner_text("main")
+    for words in SEEN[name]:
+        assert words in text, text
+    assert f"at log {run.state.size:,}" in page.inner_text("footer")
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=str(PICTURES / f"{name}.png"), full_page=True)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_them(browser: Browser, url: str, run: World, scheme: str) -> None:
+    axe = (install_tools() / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+    context = browser.new_context(viewport=PHONE, color_scheme=scheme, bypass_csp=True)
+    page = context.new_page()
+    for name, path in paths(run).items():
+        page.goto(url + path)
+        for summary in page.locator("summary").all():
+            summary.click()
+        page.add_script_tag(content=axe)
+        found: Any = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
+        told = [(each["id"], each["impact"], each["nodes"][0]["html"][:200]) for each in found["violations"]]
+        assert told == [], name
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
+        columns = page.evaluate(COLUMNS)
+        assert columns <= (5 if name == "release" else 4), name  # five scores a pair can have
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=str(PICTURES / f"{name}-phone-{scheme}.png"), full_page=True)
+    context.close()
+
+
+def test_all_of_it_works_without_javascript(browser: Browser, url: str, run: World) -> None:
+    context = browser.new_context(viewport=DESK, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(url)
+    assert page.locator("#theme").is_hidden()
+    page.click("nav >> text=Contributors")
+    page.fill("#q", "bo")
+    page.click("text=Search")
+    assert page.locator("tbody tr").count() == 1
+    page.click("tbody a")
+    assert page.inner_text("h1") == "bob"
+    page.click("nav >> text=Bans")
+    page.click("tbody td a")
+    assert page.inner_text("h1") == f"Proof {proof_name(run)[:8]}"
+    page.click("nav >> text=Run")
+    page.click("text=without refused candidates")
+    assert page.locator(".graph .refused").count() == 0
+    page.click("text=with refused candidates")
+    assert page.locator(".graph .refused").count() > 0
+    context.close()
+
+
+def test_the_keyboard_is_enough(page: Page, url: str) -> None:
+    page.goto(f"{url}releases")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    page.focus("#theme")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+    page.reload()
+    assert page.inner_text("#theme") == "Theme: dark"
+    assert page.evaluate("getComputedStyle(document.querySelector('nav a')).minHeight") == "44px"
+
+
+def test_tables_are_sorted(page: Page, url: str, run: World) -> None:
+    page.set_viewport_size(DESK)
+    page.goto(f"{url}releases")
+    numbers = list(range(len(run.state.releases.all)))
+    assert page.locator("th[aria-sort=descending]").inner_text().startswith("No")
+
+    def column() -> list[int]:
+        return [int(text) for text in page.locator("tbody tr td:first-child").all_inner_texts()]
+
+    assert column() == numbers[::-1]
+    page.focus("thead th:first-child button")
+    page.keyboard.press("Enter")
+    assert column() == numbers
+    assert page.locator("thead th").first.get_attribute("aria-sort") == "ascending"
+    page.click("thead th:nth-child(4) button")
+    assert page.locator("th[aria-sort]").count() == 1
+    assert column() == numbers[::-1]
+
+
+def test_what_is_not_there(browser: Browser, url: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{url}releases/{'0' * 64}")
+    assert page.inner_text("h1") == "Not here"
+    page.click("text=To the run")
+    assert page.locator(".graph").count() == 1
+    page.close()
+
+
+def test_the_audit_page_holds_here_too(page: Page, url: str) -> None:
+    page.goto(f"{url}audit")
+    page.wait_for_selector("#verdict:not([data-state=runs])", timeout=60_000)
+    assert page.inner_text("#verdict").startswith("✓"), page.inner_text("main")
