@@ -12,7 +12,7 @@ C_SOURCES := CMakeLists.txt $(wildcard native/include/*.h native/src/*.c native/
 C_TESTS := $(wildcard native/tests/*.c native/tests/*.h)
 PACKAGES := node protocol native trainer verification
 
-.PHONY: demo test check bench fuzz soak help clean prerequisites pytest ctest tsan portable arm arm-soak
+.PHONY: demo test check docs bench fuzz soak help clean prerequisites pytest ctest tsan portable arm arm-soak
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -23,6 +23,7 @@ help:
 	@echo "make portable            compare the engine's results between compilers and flags"
 	@echo "make arm                 build the C tests for 64-bit ARM and run them under qemu"
 	@echo "make check               format, lint, types, import rules, links of the documentation"
+	@echo "make docs                make the documentation's site in build/site; a broken link fails"
 	@echo "make bench               run each benchmark in its quick form, and compare with the targets"
 	@echo "make fuzz SECONDS=60     feed mutated bytes to every parser, each for that long"
 	@echo "make soak                the long tests: the wheel in a clean environment, ten minutes of each fuzzer"
@@ -73,6 +74,11 @@ check: $(VENV)/.dev $(VENV)/.built
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(PY) -m tests.check_docs
+
+# The site of docs/, which needs no network to be read. --fail-on-warning: a link that leads nowhere is an error.
+docs: $(VENV)/.docs
+	@$(VENV)/bin/sphinx-build --fail-on-warning --keep-going --quiet --doctree-dir build/doctrees docs build/site
+	@echo "The site is at build/site/index.html."
 
 bench: $(VENV)/.built
 	$(PY) -m benchmarks.all --quick
@@ -143,6 +149,12 @@ $(VENV)/.dev: $(VENV)/.train
 	@$(PIP) install --constraint constraints.txt --requirement $(VENV)/requirements.txt
 	@rm -rf $(VENV)/lib/python3*/site-packages/trio-stubs $(VENV)/lib/python3*/site-packages/outcome-stubs \
 	  $(VENV)/lib/python3*/site-packages/async_generator-stubs
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.base pyproject.toml
+	@echo "Installing what makes the documentation's site"
+	@$(PY) -c '$(REQUIREMENTS)' docs > $(VENV)/requirements.txt
+	@$(PIP) install --constraint constraints.txt --requirement $(VENV)/requirements.txt
 	@touch $@
 
 # The list of modules, renewed when one comes, moves or goes: an editable install maps each module to its file.
