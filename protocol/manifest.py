@@ -31,7 +31,9 @@ class RulesSpec(Record):
 
     def check(self) -> None:
         if self.settled_end and not self.pass_alive:
-            raise self.fail("`settled_end` needs `pass_alive`: else dead stones on a settled board would count as alive")
+            raise self.fail(
+                "`settled_end` needs `pass_alive`: else dead stones on a settled board would count as alive"
+            )
 
 
 @dataclass(frozen=True, slots=True)
