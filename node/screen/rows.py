@@ -49,6 +49,8 @@ def _doing(status: Status, lately: Lately) -> Row:
     registration = _queue(status, "registration")
     if registration is not None:
         return Row("joining", (f"waiting for {registration['waiting_for']}",), Tone.WAIT)
+    if status["release"] is None and status["role"] != "coordinator":
+        return Row("connecting", ("looking for a peer of the run",), Tone.WAIT)
     match status["role"]:
         case "contributor" if paused := status.get("paused") or _queue_that_waits(status, "games"):
             return Row("paused", (f"waiting for {paused['waiting_for']}",), Tone.WAIT)
@@ -76,7 +78,7 @@ def _work(status: Status, lately: Lately) -> tuple[str, ...]:
             return (*waiting, _counted(status.get("verdicts", 0), "verdict"), plies)
         case "relay":
             networks = _counted(status.get("networks", 0), "network")
-            return networks, f"places of {status.get('places', 0)}", f"circuits {status.get('circuits', 0)}"
+            return networks, f"for {_counted(status.get('places', 0), 'peer')}", f"circuits {status.get('circuits', 0)}"
         case "mirror":
             missing = f"{status.get('missing', 0):,} missing"
             return _counted(status.get("copied", 0), "blob"), f"shows log {status.get('shown', 0):,}", missing

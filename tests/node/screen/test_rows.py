@@ -81,7 +81,11 @@ def test_what_waits_and_why() -> None:
         ),
         (
             status("relay", networks=1, places=2, circuits=3),
-            Row("relaying", ("1 network", "places of 2", "circuits 3"), Tone.GOOD),
+            Row("relaying", ("1 network", "for 2 peers", "circuits 3"), Tone.GOOD),
+        ),
+        (
+            status("relay", release=None, log_size=0),
+            Row("connecting", ("looking for a peer of the run",), Tone.WAIT),
         ),
         (
             status("mirror", copied=1234, shown=80, missing=0),
