@@ -67,7 +67,7 @@ def make_app(home: Home) -> Guard:
         Route("/proofs/{name}/file", _proof_file(path)),
         *_both(
             "/proofs/{name}",
-            desk.page("proof.html", _named("convictions", "id", lambda db, name, _: proof(db, name)), _ticket(home)),
+            desk.page("proof.html", _named("convictions", "id", lambda db, name, _: proof(db, name)), _address),
         ),
         *_both("/network", desk.live_page("network.html", lambda db, _: _network(db, home, node, version))),
         Route("/static/{path:path}", _static()),
@@ -139,9 +139,9 @@ def _proof_file(path: Path) -> Callable[[Request], Response]:
     return answer
 
 
-def _ticket(home: Home) -> Callable[[Any, Request], Mapping[str, Any]]:
-    ticket = home.load_ticket().encode()
-    return lambda found, request: {"ticket": ticket, "address": f"{request.url.scheme}://{request.url.netloc}"}
+def _address(found: Any, request: Request) -> Mapping[str, Any]:
+    """Where the visitor found this server."""
+    return {"address": f"{request.url.scheme}://{request.url.netloc}"}
 
 
 def _static() -> Callable[[Request], Response]:

@@ -13,12 +13,12 @@ from typing import Final
 from node.web.queries.overview import Point
 from node.web.rendering import count, when
 
-WIDTH: Final = 720
+WIDTH: Final = 560
 HEIGHT: Final = 320
-LEFT: Final = 64
+LEFT: Final = 72
 RIGHT: Final = 16
 TOP: Final = 16
-BOTTOM: Final = 44
+BOTTOM: Final = 52
 TICKS: Final = 5
 TIME: Final = "time"
 ROWS: Final = "rows"
@@ -106,11 +106,11 @@ def _grid(y: float, text: str) -> str:
 def _below(low: float, high: float, axis: str) -> list[str]:
     first, last = (when(int(low)), when(int(high))) if axis == TIME else (count(int(low)), count(int(high)))
     word = "time" if axis == TIME else "rows of data"
-    y = HEIGHT - BOTTOM + 20
+    y = HEIGHT - BOTTOM + 22
     return [
         f'<text class="tick" x="{LEFT}" y="{y}">{first}</text>',
         f'<text class="tick" x="{WIDTH - RIGHT}" y="{y}" text-anchor="end">{last}</text>',
-        f'<text class="tick" x="{(LEFT + WIDTH - RIGHT) / 2}" y="{y + 18}" text-anchor="middle">{word}</text>',
+        f'<text class="tick" x="{(LEFT + WIDTH - RIGHT) / 2}" y="{y + 20}" text-anchor="middle">{word}</text>',
     ]
 
 

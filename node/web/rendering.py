@@ -29,6 +29,7 @@ def environment() -> Environment:
     )
     found.filters.update(
         count=count,
+        things=things,
         figures=figures,
         when=when,
         hexed=hexed,
@@ -50,6 +51,11 @@ def render(found: Environment, template: str, values: Mapping[str, Any]) -> str:
 def count(number: int | None) -> str:
     """A number of things: 1,234,567; a dash where it is not known."""
     return UNKNOWN if number is None else f"{number:,}"
+
+
+def things(number: int, noun: str, plural: str = "") -> str:
+    """1 batch, 1,200 batches."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def figures(number: float | None) -> str:

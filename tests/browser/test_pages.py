@@ -101,7 +101,7 @@ SEEN = {
     "contributor": ["eve", "banned", "✗ rejected"],
     "verification": ["verifier-0", "Rejections", "eve"],
     "bans": ["eve", "the search of a ply is not as the batch says"],
-    "proof": ["gonode proof check proof --ticket gonode1", "log entry"],
+    "proof": ["gonode proof check proof --ticket TICKET", "log entry"],
     "network": ["does not run", "coordinator", "Addresses are not shown"],
 }
 
