@@ -32,6 +32,8 @@ def test_an_engine_that_dies_again_and_again(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(process, "FIRST_WAIT_S", 0.01)
     answer = gonode("join", TICKET, "--dir", tmp_path, "--json")
     assert answer.status == 3
-    assert answer.err.startswith("gonode: The engine ended 5 times within 60 s; at last it ended with status 1 (no luck). ")
+    assert answer.err.startswith(
+        "gonode: The engine ended 5 times within 60 s; at last it ended with status 1 (no luck). "
+    )
     assert "gonode doctor" in answer.err
     assert [json.loads(line)["restarts"] for line in answer.out.splitlines()] == [1, 2, 3, 4]
