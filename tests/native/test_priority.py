@@ -17,7 +17,7 @@ print(os.nice(0), *Path("/proc/self/autogroup").read_text().split()[-1:])
 
 
 def values(nice: int, *, leads: bool) -> list[int]:
-    """The nice values of a process that gave way, and of its session's group (a session begun before the kernel's groups has none)."""
+    """The nice values of a process that gave way, and of its session's group; a session that is in none has no second."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT.format(nice=nice)],
         capture_output=True,
