@@ -1,5 +1,5 @@
-"""A verifier as a mirror of posts, `PostKeeper`: takes posts for the coordinator, keeps them while it is away, passes them on
-in order.
+"""A verifier as a mirror of posts, `PostKeeper`: takes posts for the coordinator, keeps them while it is away, passes
+them on in order.
 
 Spec: `docs/spec/swarm.md` ("Mirrors"), `docs/spec/wire.md` ("Post"). Invariants: what was said to be kept is on disk with
 its blob until the log has it or can never have it; the batches of one (owner, release) are passed on by their counters;
