@@ -41,7 +41,7 @@ def if_possible(change: Change) -> Change:
 
     def changed(block: GameBlock) -> bytes:
         try:
-            return change(block)
+            return GameBlock.parse(change(block)).raw  # one of a short game may fall into another column
         except (AssertionError, IndexError, KeyError, ValueError):
             return block.raw
 
