@@ -22,6 +22,9 @@ VERSION = 2
 MAX_FRAME_BYTES = 1 << 27
 """Above every network's file and every game's block."""
 
+CANARY_OF_LIFE = 0
+"""The number of the canaries that begin and end each life of an engine."""
+
 LENGTH_BYTES = 4
 MAX_SENTENCE = 1000
 MAX_NAME = 64
@@ -143,7 +146,7 @@ class AskCanary(Frame):
 
 @dataclass(frozen=True, slots=True)
 class Stop(Frame):
-    """End what is under way as stopped, answer it, and end."""
+    """End what is under way as stopped, answer it, then with a canary of number `CANARY_OF_LIFE`, and end."""
 
     KIND: ClassVar[str] = "stop"
 

@@ -14,6 +14,7 @@ from native.canary import WrongMachine
 from native.errors import EngineError
 from native.network import Network
 from native.pipe import (
+    CANARY_OF_LIFE,
     MAX_SENTENCE,
     Answer,
     AskCanary,
@@ -62,9 +63,10 @@ class Server:
         self._ended = threading.Event()
 
     def run(self) -> None:
-        """Serves until the orders end, or until `Stop` came and every job is answered. Then the pool is stopped, and may
-        be closed. Raises PipeError for bytes that are no order, and what `canary` raises beside WrongMachine: for want of
-        memory, say, which tells nothing about what this machine computes."""
+        """Serves until the orders end, or until `Stop` came, every job is answered, and after them the canary which says
+        whether they are to be believed. Then the pool is stopped, and may be closed. Raises PipeError for bytes that are no
+        order, and what `canary` raises beside WrongMachine: for want of memory, say, which tells nothing about what this
+        machine computes."""
         self._say(self._ready)
         answering = threading.Thread(target=self._answer, name="answers", daemon=True)
         answering.start()
@@ -75,6 +77,9 @@ class Server:
                     self._pool.stop()
                     while self._pool.pending and not self._ended.wait(0.01):
                         pass
+                    self._ended.set()
+                    answering.join(END_WITHIN_S)
+                    self._say(self._look_at_canary(CANARY_OF_LIFE))
                     return
                 self._take(order)
         finally:

@@ -25,8 +25,9 @@ class Engine(Protocol):
         ...
 
     async def stop(self) -> None:
-        """Returns when every game that is under way now came back: finished, or stopped with what it has. Whatever is asked
-        afterwards is computed as before."""
+        """Returns when every game that is under way now came back: finished, or stopped with what it has, if
+        canaries came out after it; WrongMachine ends the engine otherwise. Whatever is asked afterwards is computed as
+        before."""
         ...
 
     async def replay(self, job: Job, block: bytes) -> Done:

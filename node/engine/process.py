@@ -1,8 +1,8 @@
 """The engine in a process of its own, started again when it dies: games are functions of their jobs, so none is lost.
 
 Spec: `docs/spec/pipe.md`. Invariants: an order is answered once, however often the engine died in between; no life of the
-engine gets a job before its canaries came out; a life that does not answer is ended; the engine ends with its node,
-since its orders end then.
+engine gets a job before its canaries came out; what a stop leaves of games comes back once canaries came out after it, or
+not at all; a life that does not answer is ended; the engine ends with its node, since its orders end then.
 """
 
 import math
@@ -20,6 +20,7 @@ from native.canary import WrongMachine
 from native.errors import EngineError
 from native.network import Network
 from native.pipe import (
+    CANARY_OF_LIFE,
     VERSION,
     Answer,
     AskCanary,
@@ -45,9 +46,6 @@ from node.events import Events
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
-
-FIRST = 0
-"""The number of the canary that begins each life of the engine."""
 
 REFUSED = 2
 START_WITHIN_S = 120
@@ -89,6 +87,7 @@ class EngineProcess:
         self._life = trio.CancelScope()
         self._is_alive = False
         self._stopped: trio.Event | None = None
+        self._put_down: list[Finished] = []
         self.pid = 0
         self.restarts = 0
         self.canaries = 0
@@ -216,6 +215,7 @@ class EngineProcess:
         tail = bytearray()
         why = ""
         self._ready = None
+        self._put_down = []
         self._life = trio.CancelScope(deadline=trio.current_time() + START_WITHIN_S)
         process = await trio.lowlevel.open_process(
             self._command,
@@ -271,7 +271,7 @@ class EngineProcess:
         """Sends orders as they come, before each the networks that it needs and this life does not have."""
         held: dict[bytes, None] = {}
         try:
-            await stdin.send_all(AskCanary(FIRST).to_stream())
+            await stdin.send_all(AskCanary(CANARY_OF_LIFE).to_stream())
             while True:
                 flight = await self._flights.next()
                 if isinstance(flight.order, Stop):
@@ -312,10 +312,14 @@ class EngineProcess:
                 if answer.version != VERSION:
                     raise PipeError(f"Its frames have version {answer.version}; this node's have {VERSION}.")
                 self._ready = answer
-            case CanaryAnswer(id=number) if number == FIRST:
+            case CanaryAnswer(id=number) if number == CANARY_OF_LIFE:
                 self._believe(answer)
                 self._life.deadline = math.inf
                 self._is_well.set()
+                for finished in self._put_down:
+                    self._flights.land(finished.done.id, finished)
+            case Finished() if answer.done.is_stopped:
+                self._put_down.append(answer)
             case Finished():
                 self._flights.land(answer.done.id, answer)
             case Failed() | CanaryAnswer():

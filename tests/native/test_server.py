@@ -16,6 +16,7 @@ import pytest
 
 from native.network import Kernel, Network
 from native.pipe import (
+    CANARY_OF_LIFE,
     VERSION,
     Answer,
     AskCanary,
@@ -149,16 +150,17 @@ def test_stop_answers_every_job() -> None:
         it.say(*(Play(PipeJob.of(job(number, None))) for number in range(19)), Play(PipeJob.of(long_job(19))), Stop())
         assert isinstance(it.hear(), Ready)
         answers = []
-        while (answer := it.hear()) is not None:
-            assert isinstance(answer, Finished)
+        while isinstance(answer := it.hear(), Finished):
             answers.append(answer.done)
+        assert answer == CanaryAnswer(CANARY_OF_LIFE, True, "")
+        assert it.hear() is None
         assert {done.id for done in answers} == set(range(20))
         assert {done.id: done.is_stopped for done in answers}[19]
         assert it.process.wait(20) == 0
 
 
 def test_a_stopped_game_goes_on_in_another_engine() -> None:
-    mine = replace(job(1, cap=60), config=SearchConfig(visits_full=500, visits_fast=500))
+    mine = replace(job(1, cap=60), config=SearchConfig(visits_full=2000, visits_fast=2000))
     network, begun = LoadNetwork(NET.digest, NET.file), b""
     for _ in range(4):
         with engine() as it:
@@ -171,6 +173,7 @@ def test_a_stopped_game_goes_on_in_another_engine() -> None:
             assert answer.done.is_stopped
             assert len(answer.done.begun) >= len(begun)
             begun = answer.done.begun
+            assert isinstance(it.hear(), CanaryAnswer)
             assert it.hear() is None
     assert begun
     with engine() as it:

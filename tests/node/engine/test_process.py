@@ -189,6 +189,30 @@ async def test_stopped_games_are_played_on_in_the_next_process(tmp_path: Path) -
     assert [text for _, text, _ in told.events] == ["What was kept of game 0 is damaged; it is played from its start."]
 
 
+async def test_plies_of_a_machine_that_computes_wrongly_when_it_stops(tmp_path: Path) -> None:
+    """They come back to nobody."""
+    endless = job(1, network(1), cap=140)
+    endless = replace(endless, config=replace(endless.config, visits_full=400, visits_fast=400))
+    found: list[Done] = []
+
+    async def stopped() -> None:
+        async with engine_of(tmp_path, [*WRONG, "1"]) as engine, trio.open_nursery() as nursery:
+
+            async def play() -> None:
+                with trio.CancelScope(shield=True):
+                    found.append(await engine.play(endless))
+
+            nursery.start_soon(play)
+            await trio.sleep(0.3)
+            await engine.stop()
+
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await stopped()
+    assert isinstance(only(caught.value), WrongMachine)
+    assert (tmp_path / "fault").exists()
+    assert [(done.is_stopped, done.begun) for done in found] == [(True, b"")]
+
+
 async def test_an_engine_that_does_not_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is ended, and its games come back with nothing."""
     for name, seconds in (("STOP_WITHIN_S", 0.3), ("END_WITHIN_S", 0.1)):

@@ -149,6 +149,7 @@ def test_games_are_the_native_pools_and_stop_answers_everything(native_dones: di
         ends = [torch_engine.done() for _ in jobs()]
         assert sorted(done.id for done in ends) == list(range(12))
         assert any(done.is_stopped for done in ends)
+        assert torch_engine.hear() == CanaryAnswer(0, True, "")
         assert torch_engine.hear() is None
         assert torch_engine.process.wait(WITHIN_S) == 0
 
