@@ -126,8 +126,11 @@ class AdjourningEngine:
         return await self._engine.replay(job, block)
 
     async def verify_canaries(self) -> None:
-        """See `Engine.verify_canaries`; also while play rests, so that what is finished can be sent."""
+        """See `Engine.verify_canaries`; also while play rests, so that what is finished can be sent; the rest goes on."""
         await self._engine.verify_canaries()
+        if self._holds:
+            self._rests += 1
+            self._change()
 
     async def compute(self, function: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         """See `Engine.compute`; rests as play does."""

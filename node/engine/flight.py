@@ -82,9 +82,14 @@ class Flights:
             await self._added.wait()
 
     def begin_stop(self) -> None:
-        """Has `next` say stop, and nothing else in this life of the engine."""
+        """Has `next` say stop, and nothing else until `end_stop`, also in a life of the engine that begins before it."""
         self._is_stopping = True
         self._added.set()
+
+    def end_stop(self) -> None:
+        """The stop is done: games that were not answered come back with nothing, and `next` says what is asked."""
+        self._is_stopping = False
+        self.stop_games()
 
     def stop_games(self) -> None:
         """Every game that is not answered comes back as stopped, with nothing."""
@@ -94,5 +99,4 @@ class Flights:
 
     def send_again(self) -> None:
         """A new life of the engine: whatever is not answered is to be sent."""
-        self._is_stopping = False
         self._unsent = deque(number for number, flight in self._flights.items() if not flight.answered.is_set())

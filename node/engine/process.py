@@ -178,10 +178,15 @@ class EngineProcess:
     # ---- the process
 
     async def run(self) -> None:
-        """Keeps an engine running until cancelled. Raises EngineRefused, EngineLost, WrongMachine."""
+        """Keeps an engine running until cancelled, from its first canary on whenever something is asked.
+
+        Raises EngineRefused, EngineLost, WrongMachine.
+        """
         deaths: deque[float] = deque(maxlen=MOST_DEATHS)
         unwell = 0
         while True:
+            if self._is_well.is_set():
+                await self._flights.until_asked()
             try:
                 self._is_alive = True
                 why = await self._live()
@@ -189,10 +194,9 @@ class EngineProcess:
                 self._is_alive = False
                 stopped, self._stopped = self._stopped, None
                 if stopped is not None:
-                    self._flights.stop_games()  # what the engine did not answer
+                    self._flights.end_stop()
                     stopped.set()
             if stopped is not None:
-                await self._flights.until_asked()
                 continue
             now = trio.current_time()
             deaths.append(now)

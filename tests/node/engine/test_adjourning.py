@@ -144,6 +144,33 @@ async def test_a_rest_that_begins_while_the_last_one_ends(store: Store, autojump
         nursery.cancel_scope.cancel()
 
 
+class Counting(InlineEngine):
+    """Says how often it was stopped."""
+
+    stops = 0
+
+    async def stop(self) -> None:
+        self.stops += 1
+        await super().stop()
+
+
+async def test_an_engine_that_canaries_started_rests_again(store: Store, autojump_clock: MockClock) -> None:
+    inner = Counting()
+    engine = AdjourningEngine(inner, store)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(engine.run)
+        await engine.verify_canaries()
+        await trio.sleep(1)
+        assert inner.stops == 0
+        engine.hold("user", "gonode resume")
+        await trio.sleep(1)
+        assert inner.stops == 1
+        await engine.verify_canaries()
+        await trio.sleep(1)
+        assert inner.stops == 2
+        nursery.cancel_scope.cancel()
+
+
 async def test_what_is_kept_is_listed_and_swept(store: Store) -> None:
     engine = AdjourningEngine(InlineEngine(), store)
     other = Job(**{name: getattr(job(2), name) for name in Job.__slots__} | {"game_seed": bytes([9]) * 32})

@@ -233,6 +233,27 @@ async def test_an_engine_that_does_not_stop(tmp_path: Path, monkeypatch: pytest.
         assert engine.restarts == 0
 
 
+async def test_a_stop_between_two_lives_starts_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "FIRST_WAIT_S", 0.3)
+    told, found = Told(), list[Done]()
+    async with engine_of(tmp_path, told=told) as engine, trio.open_nursery() as nursery:
+
+        async def play() -> None:
+            found.append(await engine.play(replace(job(1), config=replace(job(1).config, visits_full=60_000))))
+
+        pid = engine.pid
+        nursery.start_soon(play)
+        os.kill(pid, signal.SIGKILL)
+        while not told.events:
+            await trio.sleep(0.01)
+        await engine.stop()
+        await trio.sleep(1)
+        assert [done.is_stopped for done in found] == [True]
+        assert engine.pid == pid
+        await engine.verify_canaries()
+        assert engine.pid != pid
+
+
 async def test_a_job_that_the_engine_refuses(tmp_path: Path) -> None:
     net = network(1)
     net.file = net.file[:-1]
