@@ -121,16 +121,18 @@ def contributors(
         table = f"(SELECT key, {sums} FROM sums_by_key_hour WHERE hour >= :hour GROUP BY key)"
         earned, where = "CASE WHEN c.credit_plies > 0 THEN s.verified_plies ELSE 0 END", "s.key IS NOT NULL"
     query = f"""
-    SELECT NULL AS rank, c.number, c.key, c.name, c.standing, {earned} AS credit_plies, {_SUMS}, NULL AS plies_per_h, {_LAST}
-    FROM contributors c LEFT JOIN {table} s ON s.key = c.key
-    WHERE {where} AND c.standing <> 'replaced' {like}
-        AND ({earned} < :credit OR ({earned} = :credit AND c.number > :number))
-    ORDER BY {earned} DESC, c.number LIMIT :page
+    SELECT c.*, NULL AS rank, NULL AS plies_per_h, {_LAST} FROM (
+        SELECT c.number, c.key, c.name, c.standing, {earned} AS credit_plies, {_SUMS}
+        FROM contributors c LEFT JOIN {table} s ON s.key = c.key
+        WHERE {where} AND c.standing <> 'replaced' {like}
+            AND ({earned} < :credit OR ({earned} = :credit AND c.number > :number))
+        ORDER BY {earned} DESC, c.number LIMIT :page
+    ) c ORDER BY credit_plies DESC, number
     """
     lines = found(db, ContributorLine, query, values)
-    first = None if text else _rank(db, table, earned, where, values, lines)
+    first = 1 if before is None or text else _rank(db, table, earned, where, values, lines)
     rates = _rates(db, lines)
-    items = tuple(_with(line, None if first is None else first + at, rates) for at, line in enumerate(lines))
+    items = tuple(_with(line, None if text else first + at, rates) for at, line in enumerate(lines))
     last = items[-1] if len(items) == PAGE else None
     return Listed(items, None if last is None else f"{last.credit_plies}-{last.number}")
 

@@ -14,10 +14,11 @@ from node.disk.lockfile import DirectoryInUse
 from node.disk.store import Head, Store
 from node.web import serving
 from node.web.serving import CannotServe, serve_pages
-from protocol.checkpoint import Checkpoint
+from protocol.checkpoint import Checkpoint, cosign
 from protocol.seeds import log_origin
 from tests.node.cli.gonode import gonode
 from tests.node.homes import grown_world, ticket_of
+from verification.witness import witness_name
 
 HALF = 40
 
@@ -33,12 +34,13 @@ def half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 
 def grow(home: Home, size: int) -> None:
-    """The node has the first `size` entries and their head."""
+    """The node has the first `size` entries and their cosigned head."""
     world = grown_world()
-    root = world.state.tree.root(size)
+    head = Checkpoint(log_origin(world.run), size, world.state.tree.root(size))
+    lines = [cosign(head.body(), key, witness_name(key.public), 1_700_000_000 + size) for key in world.verifiers]
     with Store(home.database) as store:
         store.append(world.entries[store.log_size : size])
-        store.put_head(Head(size, root, Checkpoint(log_origin(world.run), size, root).sign(world.coordinator).encode()))
+        store.put_head(Head(size, head.root_hash, head.sign(world.coordinator).with_signatures(lines).encode()))
 
 
 async def said_something(said: list[str]) -> str:
