@@ -1,7 +1,8 @@
 """Plays gate pairs that the log assigns to this node's key, before any other game.
 
 Spec: `docs/spec/gate.md`. Contributors and the coordinator's own player use it alike. Invariants: a finished game is on disk
-before the next thing happens; results go out through the outbox, none before the engine's canaries came out.
+before the next thing happens; results go out through the outbox, none before the engine's canaries came out;
+what the log does not wait for any more is not played on.
 """
 
 from typing import Final
@@ -94,12 +95,15 @@ class GatePlayer:
         jobs = gate_jobs(member.state, assignment, candidate, base)
         games = [member.store.get(_game(index, number)) for number in range(len(jobs))]
         async with trio.open_nursery() as nursery:
-            for number, job in enumerate(jobs):
-                if games[number] is None:
-                    nursery.start_soon(self._play_one, _game(index, number), job)
+            nursery.start_soon(self._give_up, index, nursery.cancel_scope)
+            async with trio.open_nursery() as playing:
+                for number, job in enumerate(jobs):
+                    if games[number] is None:
+                        playing.start_soon(self._play_one, _game(index, number), job)
+            nursery.cancel_scope.cancel()
         games = [member.store.get(_game(index, number)) for number in range(len(jobs))]
         blocks = [game for game in games if game is not None]
-        if len(blocks) != len(jobs):
+        if len(blocks) != len(jobs) or not self._is_wanted(index):
             return
         await self._engine.verify_canaries()
         raw = encode_batch(blocks)
@@ -122,6 +126,13 @@ class GatePlayer:
                 member.store.delete(_game(index, number))
             self._outbox.put(GATE_RESULT, index.to_bytes(8, "big"), result.seal(self._secret))
         member.events("gate-pairs", f"Played {counted(assignment.pairs, 'gate pair')} from {assignment.first_pair}.")
+
+    def _is_wanted(self, index: int) -> bool:
+        return any(index == each for each, _ in self._member.state.gate_assignments(self._secret.public))
+
+    async def _give_up(self, index: int, games: trio.CancelScope) -> None:
+        await self._member.until(lambda: None if self._is_wanted(index) else True)
+        games.cancel()
 
     async def _play_one(self, name: str, job: Job) -> None:
         done = await self._engine.play(job)

@@ -241,18 +241,33 @@ class Contributor:
         await self._pack(release, final=False)
         slots = trio.Semaphore(self._in_flight)
         member.events("playing", f"Playing with release {release.name}.", release=release.name, counter=first)
-        async with trio.open_nursery() as games:
-            counter = first
-            while is_wanted(counter):
-                if counter not in kept:
-                    await slots.acquire()
-                    await self._pause(partial(is_wanted, counter))
-                    if not is_wanted(counter):
-                        break
-                    games.start_soon(self._play_one, release, player, counter, slots)
-                counter += 1
+        counter = first
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._give_up, release, nursery.cancel_scope)
+            async with trio.open_nursery() as games:
+                while is_wanted(counter):
+                    if counter not in kept:
+                        await slots.acquire()
+                        await self._pause(partial(is_wanted, counter))
+                        if not is_wanted(counter):
+                            break
+                        games.start_soon(self._play_one, release, player, counter, slots)
+                    counter += 1
+            nursery.cancel_scope.cancel()
         if member.releases[-1].id != release.id and self._is_played(release, max(counter, last_kept + 1)):
             await self._pack(release, final=True)
+
+    async def _give_up(self, release: ReleaseInfo, games: trio.CancelScope) -> None:
+        """Cancels games once another release is played and none of theirs can be logged any more: after a long rest, say."""
+        member = self._member
+
+        def is_over() -> bool:
+            return member.releases[-1].id != release.id and not member.state.releases.is_live(
+                release, member.state.size
+            )
+
+        await member.until(lambda: True if is_over() else None)
+        games.cancel()
 
     def _is_played(self, release: ReleaseInfo, below: int) -> bool:
         """Whether each own game with a counter below is finished, or in a batch."""
