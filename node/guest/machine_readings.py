@@ -1,4 +1,4 @@
-"""The readings of this machine: sensors and batteries by psutil, its use by the login manager or by its terminals.
+"""The readings of this machine: sensors by psutil, batteries by the kernel, its use by the login manager or by terminals.
 
 Invariants: nothing here raises where a sensor, a program or a file is missing, and nothing needs rights of its own.
 """
@@ -6,7 +6,9 @@ Invariants: nothing here raises where a sensor, a program or a file is missing, 
 import os
 import subprocess
 import time
+from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
 import psutil  # type: ignore[import-untyped]
@@ -16,6 +18,12 @@ UNUSED_S: Final = 300.0
 
 PROCESSORS: Final = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal", "soc_thermal")
 """Names of the chips that have the processor's sensors, as Linux calls them."""
+
+POWER_SUPPLIES: Final = Path("/sys/class/power_supply")
+"""Where Linux tells of batteries and chargers, a folder each."""
+
+MAINS: Final = ("Mains", "USB")
+"""How the types of what charges begin."""
 
 _LOGIN_MANAGER: Final = ("loginctl", "show-session", "--property=IdleHint")
 _WITHIN_S: Final = 2.0
@@ -30,9 +38,11 @@ class MachineReadings:
 
     def is_on_battery(self) -> bool:
         """See `Readings.is_on_battery`."""
+        if POWER_SUPPLIES.is_dir():
+            return _are_batteries_drained()
         try:
             battery = psutil.sensors_battery()
-        except (OSError, AttributeError, ValueError):  # a kernel's file that is not as psutil knows it
+        except (OSError, AttributeError, ValueError):  # no Linux, and not as psutil knows it
             return False
         return battery is not None and battery.power_plugged is False
 
@@ -50,6 +60,26 @@ class MachineReadings:
         """See `Readings.is_unused`. The login manager knows of desktops and terminals; without it only terminals tell."""
         said = _login_manager_says()
         return _are_terminals_unused() if said is None else said
+
+
+def _are_batteries_drained() -> bool:
+    """As Linux tells; the batteries of what is attached, such as a wireless mouse, do not drive this machine."""
+    every = [_supply(folder) for folder in POWER_SUPPLIES.iterdir()]
+    own = [each for each in every if each["scope"] != "Device"]
+    batteries = [each["status"] for each in own if each["type"] == "Battery"]
+    mains = [each["online"] for each in own if each["type"].startswith(MAINS)]
+    if not batteries:
+        return False
+    return "1" not in mains if mains else "Discharging" in batteries
+
+
+def _supply(folder: Path) -> dict[str, str]:
+    """What one power supply tells; empty for what it does not."""
+    found = dict.fromkeys(("type", "scope", "status", "online"), "")
+    for name in found:
+        with suppress(OSError, ValueError):
+            found[name] = (folder / name).read_text().strip()
+    return found
 
 
 def _login_manager_says() -> bool | None:

@@ -33,11 +33,43 @@ def test_this_machine_answers() -> None:
     assert temp_c is None or -50 < temp_c < 200
 
 
+OWN = {"type": "Battery", "status": "Discharging"}
+MOUSE = {"type": "Battery", "scope": "Device", "status": "Discharging"}
+MAINS = {"type": "Mains", "online": "1"}
+
+
+@pytest.mark.parametrize(
+    ("supplies", "expected"),
+    [
+        ([], False),
+        ([MOUSE], False),
+        ([MOUSE, MAINS], False),
+        ([OWN], True),
+        ([{"type": "Battery", "scope": "System", "status": "Full"}], False),
+        ([OWN, MAINS], False),
+        ([OWN, {"type": "Mains", "online": "0"}], True),
+        ([OWN, {"type": "Mains", "online": "0"}, {"type": "USB", "online": "1"}], False),
+        ([OWN, {"type": "USB_PD", "scope": "Device", "online": "1"}], True),
+        ([{"type": "UPS"}, {}], False),
+    ],
+)
+def test_power_supplies(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, supplies: list[dict[str, str]], expected: bool
+) -> None:
+    monkeypatch.setattr(machine_readings, "POWER_SUPPLIES", tmp_path)
+    for number, supply in enumerate(supplies):
+        (tmp_path / str(number)).mkdir()
+        for name, value in supply.items():
+            (tmp_path / str(number) / name).write_text(f"{value}\n")
+    assert HERE.is_on_battery() == expected
+
+
 @pytest.mark.parametrize(
     ("battery", "expected"),
     [(None, False), (False, True), (True, False), ("none", False)],
 )
-def test_batteries(monkeypatch: pytest.MonkeyPatch, battery: Any, expected: bool) -> None:
+def test_batteries_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, battery: Any, expected: bool) -> None:
+    monkeypatch.setattr(machine_readings, "POWER_SUPPLIES", tmp_path / "none")
     found = None if battery == "none" else SimpleNamespace(power_plugged=battery)
     monkeypatch.setattr(machine_readings, "psutil", psutil_of(sensors_battery=lambda: found))
     assert HERE.is_on_battery() == expected
@@ -57,7 +89,8 @@ def test_sensors(monkeypatch: pytest.MonkeyPatch) -> None:
     assert HERE.hottest_c() is None
 
 
-def test_a_system_without_sensors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_without_sensors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(machine_readings, "POWER_SUPPLIES", tmp_path / "none")
     monkeypatch.setattr(subprocess, "run", fails)
     for psutil in (psutil_of(), psutil_of(sensors_battery=fails, sensors_temperatures=fails, users=fails)):
         monkeypatch.setattr(machine_readings, "psutil", psutil)
