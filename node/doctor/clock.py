@@ -5,10 +5,14 @@ from pathlib import Path
 
 from node.disk.store import Head
 from node.doctor.finding import Finding, ok, unknown, warning
-from node.reports.clock import seen_unix_s
+from protocol.checkpoint import SignedNote
+from protocol.ed25519 import SIGNATURE_BYTES
+from protocol.errors import ProtocolError
 
 LATE_S = 60
 """How far behind the witnesses a clock may be."""
+
+TIME_BYTES = 8
 
 RECENT_S = 900
 """How old the newest head may be to say something about a clock."""
@@ -37,6 +41,20 @@ def check_clock(database: Path, now_unix_s: float) -> Finding:
             "Look again while the node follows the run; a clock that is ahead looks so too (timedatectl).",
         )
     return ok("clock", f"It agrees with the run's witnesses, who signed a head {max(age_s, 0):.0f} s ago.")
+
+
+def seen_unix_s(head: Head) -> int | None:
+    """When the first witness says that it saw a head; None when none cosigned it."""
+    try:
+        signatures = SignedNote.parse(head.note).signatures
+    except ProtocolError:
+        return None
+    times = [
+        int.from_bytes(each.signature[:TIME_BYTES], "big")
+        for each in signatures
+        if len(each.signature) == TIME_BYTES + SIGNATURE_BYTES
+    ]
+    return min(times, default=None)
 
 
 def _newest_unix_s(database: Path) -> int | None:

@@ -1,18 +1,24 @@
 """When the log had which size, as witnesses said: `Clock`. The log itself has no time.
 
-Spec: docs/spec/log.md ("Checkpoint"). A witness's cosignature says when it saw a head. These are heads that the node in the
-folder took as valid when it kept them; a report checks no signature again.
+Spec: docs/spec/log.md ("Checkpoint"). A witness's cosignature says when it saw a head, and a dishonest one says what it
+likes: a head has a time once enough witnesses cosigned it, the median of those that count, and none far ahead of this
+machine's clock. These are heads that the node in the folder took as valid when it kept them; no signature is checked again.
 """
 
+import time
 from bisect import bisect_left
 from collections.abc import Iterable
 
 from node.disk.store import Head, Store
-from protocol.checkpoint import SignedNote
-from protocol.ed25519 import SIGNATURE_BYTES
+from protocol.checkpoint import COSIGNATURE_V1, SignedNote
 from protocol.errors import ProtocolError
+from verification.faults import LogFault
+from verification.root_versions import RootVersions
+from verification.witness import cosigners_of, verify_head, witness_name, witnesses
 
 TIME_BYTES = 8
+AHEAD_S = 600
+"""How far ahead of this machine's clock a witness's may be; a later time is taken for one as late as that."""
 MOST_HEADS = 2000
 PAGE = 1000
 
@@ -45,26 +51,27 @@ class Clock:
         return self._times[at] if at < len(self._sizes) else None
 
 
-def read_clock(store: Store) -> Clock:
-    """The clock of the heads in a node's store; of many heads, some."""
+def read_clock(store: Store, run: bytes, roots: RootVersions) -> Clock:
+    """The clock of the heads in a node's store whose log has these root versions; of many heads, some."""
     points: list[tuple[int, int]] = []
-    start = 0
+    start, size = 0, store.log_size
     while heads := store.heads(start, PAGE):
-        points += [(head.size, unix_s) for head in heads if (unix_s := seen_unix_s(head)) is not None]
+        known = [head for head in heads if head.size <= size]
+        points += [(head.size, unix_s) for head in known if (unix_s := cosigned_unix_s(head, run, roots)) is not None]
         start = heads[-1].size + 1
     step = max(1, len(points) // MOST_HEADS)
     return Clock([*points[::step], *points[-1:]])
 
 
-def seen_unix_s(head: Head) -> int | None:
-    """When the first witness saw a head; None when none cosigned it."""
+def cosigned_unix_s(head: Head, run: bytes, roots: RootVersions) -> int | None:
+    """When witnesses saw a head that the log of `roots` reaches, in Unix seconds; None where too few cosigned it."""
     try:
-        signatures = SignedNote.parse(head.note).signatures
-    except ProtocolError:
+        note = SignedNote.parse(head.note)
+        verify_head(note, run, roots, is_verified=True)
+        counting = witnesses(roots, head.size)
+        keys = [key for key in cosigners_of(note, roots.at(head.size), is_verified=True) if key in counting]
+        lines = [note.find(witness_name(key), key, COSIGNATURE_V1) for key in keys]
+    except (LogFault, ProtocolError):
         return None
-    times = [
-        int.from_bytes(each.signature[:TIME_BYTES], "big")
-        for each in signatures
-        if len(each.signature) == TIME_BYTES + SIGNATURE_BYTES
-    ]
-    return min(times, default=None)
+    times = sorted(int.from_bytes(line.signature[:TIME_BYTES], "big") for line in lines)
+    return min(times[(len(times) - 1) // 2], int(time.time()) + AHEAD_S)

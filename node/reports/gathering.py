@@ -39,7 +39,7 @@ def gather(home: Home, batches: int) -> RunFacts:
     if state.size < 2:
         raise NothingToReport(f"{home.directory}: this node has no log yet.")
     with Store(home.database) as store:
-        clock = read_clock(store)
+        clock = read_clock(store, state.run, state.roots)
     games = sample_games(state, BlobStore(home.public), batches)
     return RunFacts(
         run=state.run.hex(),

@@ -94,7 +94,10 @@ class Desk:
         return reading(self._path)
 
     def _nothing_yet(self, request: Request, is_json: bool) -> Response:
-        sentence = "Nothing of the log is here yet: it is being read. Look again in a few seconds."
+        sentence = (
+            "Nothing can be shown yet: the log is being read, or enough witnesses have not cosigned any of it so far. "
+            "Look again in a few seconds."
+        )
         headers = {"Retry-After": str(_AGAIN_S), "Cache-Control": "no-store"}
         if is_json:
             return JSONResponse({"error": sentence}, 503, headers)

@@ -112,7 +112,7 @@ def _graph(found: Overview, request: Request) -> Mapping[str, Any]:
 
 
 def _network(db: Connection, home: Home, node: bytes, version: str) -> NetworkAnswer:
-    with reading_source(home.database) as source:
+    with reading_source(home.database, home.load_ticket().run) as source:
         known, last_unix_s = source.known_peers()
     try:
         status = ask(home.control, "status")

@@ -19,6 +19,8 @@ from verification.subjects import BatchSubject
 TimeOf = Callable[[int], int | None]
 """By when an entry was in the log, in Unix seconds, as far as heads say."""
 
+MOST_DELAY_S: Final = 10 * 366 * 86_400
+"""A verdict's delay is at most this: times are what witnesses say, and sums must hold them."""
 BATCH: Final = "batch"
 GATE: Final = "gate"
 _WRONG: Final = {
@@ -55,7 +57,7 @@ def _write_verdict(db: sqlite3.Connection, state: LogState, index: int, verdict:
     if verdict.index == subject.index:
         found = db.execute("SELECT unix_s FROM batches WHERE number = ?", (subject.index,)).fetchone()
         ordered = None if found is None else found[0]
-    delay_s = None if unix_s is None or ordered is None else max(0, unix_s - ordered)
+    delay_s = None if unix_s is None or ordered is None else min(max(0, unix_s - ordered), MOST_DELAY_S)
     is_rejection = verdict.outcome == REJECT
     db.execute(
         "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

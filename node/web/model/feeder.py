@@ -1,8 +1,8 @@
 """Takes a node's log into the pages' file, step by step: `Feeder`.
 
 Page: docs/pages.md. The state of the log is made anew from its entries at each start, for it is in no file; meanwhile the
-file shows what it held. Invariants: what is shown is a prefix of the log that a kept head covers, and its tree is the
-head's; a file that is ahead of the log, or of another log, is made anew.
+file shows what it held. Invariants: what is shown is a prefix of the log below a kept head that enough witnesses cosigned,
+and its tree is the head's, so that every entry has a time; a file that is ahead of the log, or of another log, is made anew.
 """
 
 import sqlite3
@@ -12,10 +12,13 @@ from typing import Final
 from node.disk.home import Home, HomeError
 from node.disk.store import StoreError
 from node.following.puller import LogRefused
+from node.reports.clock import Clock
 from node.web.model.projection import Projection
 from node.web.model.schema import NAME, empty, open_to_write, writing
-from node.web.model.source import Source, reading_source
+from node.web.model.source import Seen, Source, reading_source
 from protocol.entries import Entry
+from protocol.errors import ProtocolError
+from verification.root_versions import RootVersions
 from verification.state import LogState
 
 AT_ONCE: Final = 1000
@@ -50,17 +53,17 @@ class Feeder:
 
     def step(self) -> bool:
         """Takes in some entries; whether there are more. Raises StoreError, LogRefused, sqlite3.Error."""
-        with reading_source(self._home.database) as source:
-            head = source.target()
-            target = 0 if head is None else head.size
+        with reading_source(self._home.database, self._run) as source:
+            target = self._target(source)
             if self.is_remembering:
-                self._remember(source, target)
-            elif self._state.size < target:
+                self._remember(source)
+            elif target is not None and self._state.size < target.size:
                 self._grow(source, target)
-            return self.is_remembering or self._state.size < target
+            return self.is_remembering or (target is not None and self._state.size < target.size)
 
     def _begin(self) -> None:
         self._state = LogState(self._run)
+        self._roots, self._roots_below = RootVersions(), 0
         self._projection: Projection | None = None
         self._look()
 
@@ -71,9 +74,21 @@ class Feeder:
         for size, root, unix_s in self._db.execute("SELECT size, root, unix_s FROM run"):
             self._size, self._root, self._unix_s = size, root, unix_s
 
-    def _remember(self, source: Source, target: int) -> None:
+    def _target(self, source: Source) -> Seen | None:
+        """The head up to which the log is shown; heads are judged by all root versions that are stored."""
+        size = source.log_size()
+        try:
+            self._roots = source.roots(self._roots, self._roots_below, size)
+        except ProtocolError as error:
+            raise StoreError(
+                f"{self._home.database}: the stored log holds a root that cannot be read: {error}"
+            ) from error
+        self._roots_below = size
+        return source.target(self._roots, size)
+
+    def _remember(self, source: Source) -> None:
         """Makes the state of what the file holds; begins anew where that is no prefix of the log."""
-        if self._size > target:
+        if self._size > source.log_size():
             self._forget()
             return
         end = min(self._state.size + AT_ONCE, self._size)
@@ -86,26 +101,32 @@ class Feeder:
         empty(self._db)
         self._begin()
 
-    def _grow(self, source: Source, target: int) -> None:
+    def _grow(self, source: Source, target: Seen) -> None:
         start = self._state.size
-        end = min(start + AT_ONCE, target)
-        end = source.last_head(start, end) or end
+        end = min(start + AT_ONCE, target.size)
+        heads = source.seen(start, end, self._roots)
+        clock = Clock(
+            [*([] if self._unix_s is None else [(start, self._unix_s)]), *((head.size, head.unix_s) for head in heads)]
+        )
         try:
             with writing(self._db):
                 projection = self._projection or Projection(self._db, self._state)
                 entries = self._apply(source.entries(start, end))
-                roots = source.roots(end)
-                if roots and self._state.tree.root() not in roots:
-                    raise StoreError(
-                        f"{self._home.directory}: the stored log does not lead to the head that the node keeps."
-                    )
-                clock = source.clock(start, end, self._unix_s)
+                self._require_led_to(heads, target)
                 projection.take(entries, lambda index: clock.by(index + 1))
         except BaseException:
             self._begin()  # the state is ahead of the file
             raise
         self._projection = projection
         self._look()
+
+    def _require_led_to(self, heads: Sequence[Seen], target: Seen) -> None:
+        """Raises StoreError unless the tree is that of the target, or on the way there of a head, where there is one."""
+        tree = self._state.tree
+        passed = [head for head in heads if head.size <= tree.size]
+        wanted = [target] if tree.size == target.size else passed
+        if wanted and not any(tree.root(head.size) == head.root for head in wanted):
+            raise StoreError(f"{self._home.directory}: the stored log does not lead to the head that the node keeps.")
 
     def _apply(self, entries: Sequence[bytes]) -> list[Entry]:
         """Applies stored entries, which the node verified before it stored them: a head's root says that they are these."""

@@ -15,7 +15,7 @@ from typing import Final
 from node.web.model import sums
 
 NAME: Final = "pages.db"
-VERSION: Final = 1
+VERSION: Final = 2
 DEADLINE_S: Final = 2.0
 _STEPS_A_LOOK: Final = 2000
 

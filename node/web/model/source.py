@@ -6,52 +6,72 @@ Page: docs/pages.md. Nothing is written: the store is opened read-only, each tim
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from node.disk.store import SCHEMA_VERSION, Head, StoreError
-from node.reports.clock import Clock, seen_unix_s
+from node.reports.clock import cosigned_unix_s
+from protocol.envelope import Envelope
+from protocol.root import Root
+from verification.root_versions import RootVersions
+from verification.witness import WITNESS_PREFIX
 
-LOOKED_AT: Final = 256
-"""Among so many newest heads one that a witness saw is looked for."""
+LOOKED_AT: Final = 1000
+"""Among so many newest heads with any cosignature one that enough witnesses cosigned is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A head that enough witnesses cosigned, and when."""
+
+    size: int
+    root: bytes
+    unix_s: int
 
 
 class Source:
-    """The store at `path`, read-only."""
+    """The store of `run`'s log, read-only."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection, run: bytes) -> None:
         self._db = db
+        self._run = run
 
-    def target(self) -> Head | None:
-        """The newest head that witnesses saw, up to which the log is shown; the newest one where they saw none."""
-        rows = self._db.execute(
-            "SELECT size, root, note FROM heads WHERE size <= (SELECT coalesce(max(number) + 1, 0) FROM log)"
-            " ORDER BY size DESC LIMIT ?",
-            (LOOKED_AT,),
-        )
-        heads = [Head(*row) for row in rows]
-        return next((head for head in heads if seen_unix_s(head) is not None), heads[0] if heads else None)
+    def log_size(self) -> int:
+        """How many entries are stored."""
+        (size,) = self._db.execute("SELECT coalesce(max(number) + 1, 0) FROM log").fetchone()
+        return int(size)
 
-    def roots(self, size: int) -> list[bytes]:
-        """The root hashes that heads of this size have."""
-        return [bytes(root) for (root,) in self._db.execute("SELECT root FROM heads WHERE size = ?", (size,))]
+    def roots(self, known: RootVersions, start: int, end: int) -> RootVersions:
+        """The root versions among the entries below `end`; `known` are those below `start`."""
+        query = "SELECT number, entry FROM log WHERE number >= ? AND number < ? AND instr(entry, ?) ORDER BY number"
+        for number, entry in self._db.execute(query, (start, end, Root.payload_type().encode())):
+            envelope = Envelope.parse(entry)
+            if envelope.type == Root.payload_type():
+                known = known.followed_by(number, Root.open(envelope, is_verified=True))
+        return known
 
-    def last_head(self, after: int, most: int) -> int | None:
-        """The largest size of a head in `after` < size <= `most`."""
-        query = "SELECT max(size) FROM heads WHERE size > ? AND size <= ?"
-        (size,) = self._db.execute(query, (after, most)).fetchone()
-        return None if size is None else int(size)
+    def target(self, roots: RootVersions, log_size: int) -> Seen | None:
+        """The newest head of `log_size` entries or fewer that enough witnesses cosigned, up to which the log is shown."""
+        query = "SELECT size, root, note FROM heads WHERE size <= ? AND instr(note, ?) ORDER BY size DESC LIMIT ?"
+        rows = self._db.execute(query, (log_size, WITNESS_PREFIX.encode(), LOOKED_AT))
+        return next((seen for row in rows if (seen := self._seen(row, roots)) is not None), None)
 
-    def clock(self, after: int, size: int, unix_s: int | None) -> Clock:
-        """The times of entries from `after` on, which was at `unix_s`, up to the log of `size` entries."""
-        points = [] if unix_s is None else [(after, unix_s)]
+    def seen(self, after: int, size: int, roots: RootVersions) -> list[Seen]:
+        """The heads of more than `after` entries that enough witnesses cosigned, smallest first, up to one of `size`."""
+        found: list[Seen] = []
         for row in self._db.execute("SELECT size, root, note FROM heads WHERE size > ? ORDER BY size", (after,)):
-            unix_s = seen_unix_s(Head(*row))
-            if unix_s is not None:
-                points.append((row[0], unix_s))
-                if row[0] >= size:
-                    break
-        return Clock(points)
+            if found and found[-1].size >= size and row[0] > found[-1].size:
+                break
+            seen = self._seen(row, roots)
+            if seen is not None:
+                found.append(seen)
+        return found
+
+    def _seen(self, row: tuple[int, bytes, bytes], roots: RootVersions) -> Seen | None:
+        head = Head(*row)
+        unix_s = cosigned_unix_s(head, self._run, roots)
+        return None if unix_s is None else Seen(head.size, head.root, unix_s)
 
     def entries(self, start: int, end: int) -> Sequence[bytes]:
         """The entries from `start` up to `end`; StoreError when one is missing or no bytes."""
@@ -69,7 +89,7 @@ class Source:
 
 
 @contextmanager
-def reading_source(path: Path) -> Iterator[Source]:
+def reading_source(path: Path, run: bytes) -> Iterator[Source]:
     """The store of a node, running or not; raises StoreError or sqlite3.Error."""
     db = _opened(path)
     try:
@@ -77,7 +97,7 @@ def reading_source(path: Path) -> Iterator[Source]:
         if version != SCHEMA_VERSION:
             raise StoreError(f"The store {path} has format {version}; this gonode reads format {SCHEMA_VERSION}.")
         db.execute("BEGIN")
-        yield Source(db)
+        yield Source(db, run)
     finally:
         db.close()
 

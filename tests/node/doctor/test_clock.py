@@ -6,9 +6,8 @@ import pytest
 
 from node.disk.home import Home
 from node.disk.store import Store
-from node.doctor.clock import check_clock
+from node.doctor.clock import check_clock, seen_unix_s
 from node.doctor.finding import Standing
-from node.reports.clock import seen_unix_s
 from tests.node.homes import grown_world, make_home
 
 

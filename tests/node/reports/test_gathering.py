@@ -8,16 +8,21 @@ from pathlib import Path
 import pytest
 
 from node.disk.home import Home
+from node.disk.store import Head
 from node.matches.ratings import release_ratings
-from node.reports.clock import Clock
+from node.reports.clock import Clock, cosigned_unix_s
 from node.reports.facts import RunFacts
 from node.reports.gathering import NothingToReport, gather
+from protocol.checkpoint import Checkpoint, cosign
 from protocol.game_block import BLACK_WINS, DRAW, GameHeader
 from protocol.layout import BLOBS
+from protocol.seeds import log_origin
 from tests.node.homes import make_home
 from tests.node.reports.small_run import ENTRIES_A_HEAD, FIRST_UNIX_S, SECONDS_AN_ENTRY
+from tests.verification.test_witness import COORDINATOR_KEY, ROOTS, RUN, VERIFIER_KEYS
 from tests.verification.world import World
 from verification.standing import BANNED
+from verification.witness import witness_name
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +119,20 @@ def test_a_clock() -> None:
     assert (clock.first, clock.last) == (100, 250)
     empty = Clock([])
     assert (empty.first, empty.last, empty.by(0)) == (None, None, None)
+
+
+def test_one_witness_of_three_cannot_say_what_time_it_is() -> None:
+    head = Checkpoint(log_origin(RUN), 9, bytes(32))
+    for ones in (2**63 - 1, 0):
+        times = (ones, FIRST_UNIX_S, FIRST_UNIX_S + 1)
+        lines = [
+            cosign(head.body(), key, witness_name(key.public), at) for key, at in zip(VERIFIER_KEYS, times, strict=True)
+        ]
+        note = head.sign(COORDINATOR_KEY)
+        whole = Head(9, head.root_hash, note.with_signatures(lines).encode())
+        assert (cosigned_unix_s(whole, RUN, ROOTS) or 0) - FIRST_UNIX_S in (0, 1)
+        few = Head(9, head.root_hash, note.with_signatures(lines[:1]).encode())
+        assert cosigned_unix_s(few, RUN, ROOTS) is None
 
 
 def games_of(world: World) -> list[GameHeader]:

@@ -308,8 +308,8 @@ async def test_before_anything_is_taken_in(tmp_path: Path) -> None:
     async with visiting(home) as visitor:
         answer = await visitor.get("/")
         assert answer.status_code == 503
-        assert "it is being read" in words(answer.text)
-        assert (await visitor.get("/api/v1/releases")).json()["error"].startswith("Nothing of the log")
+        assert "the log is being read" in words(answer.text)
+        assert (await visitor.get("/api/v1/releases")).json()["error"].startswith("Nothing can be shown yet")
         fill(home)
         assert (await visitor.get("/")).status_code == 200
 

@@ -2,6 +2,8 @@
 
 import shutil
 import sqlite3
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,15 +11,18 @@ import pytest
 from node.disk.home import Home, HomeError
 from node.disk.store import Head, Store, StoreError
 from node.following.puller import LogRefused
+from node.reports.clock import AHEAD_S
 from node.web.model import feeder as feeding
+from node.web.model.events import MOST_DELAY_S
 from node.web.model.feeder import Feeder
 from node.web.model.schema import NAME, empty, reading
-from protocol.checkpoint import Checkpoint
+from protocol.checkpoint import Checkpoint, cosign
 from protocol.seeds import log_origin
 from tests.node.homes import grown_world, make_home, ticket_of
 from tests.node.reports.small_run import ENTRIES_A_HEAD, FIRST_UNIX_S, SECONDS_AN_ENTRY, small_run, timed_home
 from tests.node.web.model.dumps import dump
 from tests.verification.world import World
+from verification.witness import witness_name
 
 
 @pytest.fixture(scope="module")
@@ -69,16 +74,69 @@ def test_up_to_the_newest_head_that_witnesses_saw(home: Home, world: World) -> N
     assert all(row[0] < size for row in found["batches"])
 
 
-def test_a_head_without_witnesses_will_do_where_there_is_no_other(tmp_path: Path) -> None:
-    world = grown_world()
-    home = Home(tmp_path / "alone")
+def cosigned(world: World, size: int, times: Sequence[int], root: bytes | None = None) -> Head:
+    """A head that the first verifiers cosigned, one for each time."""
+    head = Checkpoint(log_origin(world.run), size, root or world.state.tree.root(size))
+    lines = [
+        cosign(head.body(), key, witness_name(key.public), at) for key, at in zip(world.verifiers, times, strict=False)
+    ]
+    return Head(size, head.root_hash, head.sign(world.coordinator).with_signatures(lines).encode())
+
+
+def alone(world: World, directory: Path, heads: Sequence[Head]) -> Home:
+    """A directory with the log and these heads."""
+    home = Home(directory)
     home.store_ticket(ticket_of(world))
     with Store(home.database) as store:
         store.append(world.entries)
+        for head in heads:
+            store.put_head(head)
+    return home
+
+
+def test_a_head_that_too_few_cosigned_is_not_shown(tmp_path: Path) -> None:
+    world = grown_world()
+    size = world.state.size
+    head = Checkpoint(log_origin(world.run), size, world.state.tree.root())
+    foreign = cosign(head.body(), world.root_key, witness_name(world.root_key.public), FIRST_UNIX_S)
+    note = head.sign(world.coordinator).with_signatures([foreign])
+    home = alone(world, tmp_path / "alone", [Head(size, head.root_hash, note.encode())])
     assert fed(home)["run"] == []
+    with sqlite3.connect(home.database) as db:
+        db.execute("DELETE FROM heads")
+    db.close()
     with Store(home.database) as store:
-        store.put_head(Head(world.state.size, world.state.tree.root(), unseen(world)))
-    assert fed(home)["run"][0][2] == world.state.size
+        store.put_head(cosigned(world, size, [FIRST_UNIX_S]))
+    found = fed(home)
+    assert found["run"][0][2] == size
+    assert {row[3] for row in found["batches"]} == {FIRST_UNIX_S}
+
+
+def test_no_witness_can_say_that_it_is_far_in_the_future(tmp_path: Path) -> None:
+    world, latest = grown_world(), 2**63 - 1
+    size = world.state.size
+    heads = [cosigned(world, each, [0]) for each in range(2, size)]
+    found = fed(alone(world, tmp_path / "all", [*heads, cosigned(world, size, [latest])]))
+    assert abs(found["run"][0][4] - time.time()) < 2 * AHEAD_S
+    assert max(row[12] or 0 for row in found["verdicts"]) <= MOST_DELAY_S
+
+
+def test_heads_of_another_history_stop_nothing(home: Home, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = fed(home)
+    (home.directory / NAME).unlink()
+    with Store(home.database) as store:
+        for size in (15, 25, world.state.size, world.state.size + 7):
+            store.put_head(cosigned(world, size, [], bytes([size % 256]) * 32))
+    monkeypatch.setattr(feeding, "AT_ONCE", 15)
+    assert fed(home) == whole
+
+
+def test_a_smaller_head_takes_nothing_away(home: Home) -> None:
+    whole = fed(home)
+    with sqlite3.connect(home.database) as db:
+        db.execute("DELETE FROM heads WHERE size > 50")
+    db.close()
+    assert fed(home) == whole
 
 
 def test_it_goes_on_where_it_was(home: Home, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,6 +176,7 @@ def test_a_shorter_log_is_taken_in_anew(home: Home) -> None:
     size = whole["run"][0][2]
     with sqlite3.connect(home.database) as db:
         db.execute("DELETE FROM heads WHERE size > 50")
+        db.execute("DELETE FROM log WHERE number >= 50")
     db.close()
     found = fed(home)
     assert found["run"][0][2] == 50 < size
