@@ -71,10 +71,10 @@ class Contributor:
         self._member = member
         self._secret = secret
         self.engine = AdjourningEngine(engine, member.store)
-        self.rest = Rest(self.engine, member)
+        self.rest = Rest(self.engine, member, secret.public)
         self._kernel = kernel
         self._in_flight = in_flight
-        self._registrar = Registrar(member, secret, self.engine, invite, name, recovery_hash)
+        self._registrar = Registrar(member, secret, self.engine, invite, name, recovery_hash, self.engine.until_play)
         self.outbox = Outbox(member)
         self._gate = GatePlayer(member, secret, self.engine, self.outbox)
         self._fills = FillPlayer(member, secret, self.engine, kernel, self.outbox, self._gate)

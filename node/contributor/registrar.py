@@ -5,6 +5,8 @@ coordinator for a probation slot: it is posted again now and then, which tells i
 is too old.
 """
 
+from collections.abc import Awaitable, Callable
+
 import trio
 
 from node.contributor.stamping import Stamper
@@ -33,10 +35,20 @@ class RegistrationRefused(Exception):
 
 
 class Registrar:
-    """Registers the key of `secret`, with an invite, or without one by a stamp where the run takes stamps."""
+    """Registers the key of `secret`, with an invite, or without one by a stamp where the run takes stamps.
+
+    A registration with a stamp is posted only after `until_play`, which returns while play does not rest.
+    """
 
     def __init__(
-        self, member: Member, secret: SecretKey, engine: Engine, invite: bytes, name: str, recovery_hash: bytes = b""
+        self,
+        member: Member,
+        secret: SecretKey,
+        engine: Engine,
+        invite: bytes,
+        name: str,
+        recovery_hash: bytes = b"",
+        until_play: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint,
     ) -> None:
         self._member = member
         self._secret = secret
@@ -44,6 +56,7 @@ class Registrar:
         self._name = name
         self._recovery_hash = recovery_hash
         self._stamper = Stamper(member, engine, secret.public, name, recovery_hash)
+        self._until_play = until_play
         self._place = ""
         self._said_s = -SAID_AGAIN_S
 
@@ -120,7 +133,8 @@ class Registrar:
     async def _with_stamp(self) -> None:
         """Posts the registration with a stamp, made if need be, and waits for it in the log for a while."""
         record = await self._stamper.stamped()
-        if self._is_registered():
+        await self._until_play()  # a slot that is won while play rests is lost again
+        if self._is_registered() or not self._stamper.is_of_use(record):
             return
         try:
             posted = await self._post(record)

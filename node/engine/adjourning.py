@@ -86,6 +86,10 @@ class AdjourningEngine:
             self._forget_finished()
             await self._engine.stop()
 
+    async def until_play(self) -> None:
+        """Returns once nobody holds play, or after `end`."""
+        await self._until(lambda: self._is_ended or not self._holds)
+
     async def change_within(self, seconds: float) -> None:
         """Returns when a game is finished, when play rests or goes on, or after `seconds`."""
         with trio.move_on_after(seconds):
@@ -97,7 +101,7 @@ class AdjourningEngine:
         """See `Engine.play`; goes on where the game was put down. It is stopped only after `end`."""
         name = name_of(job)
         while True:
-            await self._until(lambda: self._is_ended or not self._holds)
+            await self.until_play()
             if self._is_ended:
                 return Done.stopped(job.id)
             done = await self._play(job, self._kept(name))
@@ -134,7 +138,7 @@ class AdjourningEngine:
 
     async def compute(self, function: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         """See `Engine.compute`; rests as play does."""
-        await self._until(lambda: self._is_ended or not self._holds)
+        await self.until_play()
         return await self._engine.compute(function, *arguments)
 
     async def stop(self) -> None:

@@ -9,24 +9,26 @@ from typing import Any, Final
 from node.control import Command
 from node.engine.adjourning import AdjourningEngine
 from node.member import Member
+from protocol.words import counted
 
 USER: Final = "user"
 BY_USER: Final = "gonode resume (play is paused)"
 
 
 class Rest:
-    """Holds and releases the play of `engine`, and says so."""
+    """Holds and releases the play of `engine`, whose games are those of `key`, and says so."""
 
-    def __init__(self, engine: AdjourningEngine, member: Member) -> None:
+    def __init__(self, engine: AdjourningEngine, member: Member, key: bytes) -> None:
         self._engine = engine
         self._member = member
+        self._key = key
 
     def hold(self, who: str, waiting_for: str) -> None:
         """Has play rest until `who` releases it; `waiting_for` ends the sentence "waiting for"."""
         before = self._engine.holds
         self._engine.hold(who, waiting_for)
         if self._engine.holds != before:
-            text = f"Play rests, and games in flight are kept; waiting for: {self._waiting_for}."
+            text = f"Play rests, and games in flight are kept; waiting for: {self._waiting_for}.{self._due()}"
             self._member.events("paused", text, waiting_for=self._waiting_for)
 
     def release(self, who: str) -> None:
@@ -35,6 +37,15 @@ class Rest:
         self._engine.release(who)
         if before and not self._engine.holds:
             self._member.events("resumed", "Play goes on.")
+
+    def _due(self) -> str:
+        """Until when a batch is due of a key on probation, which loses its slot otherwise."""
+        state = self._member.state
+        last = state.slots.last_index(self._key)
+        if last is None:
+            return ""
+        left = max(0, last + 1 - state.size)
+        return f" A batch is due within {counted(left, 'entry', 'entries')} of the log, or the probation slot is lost."
 
     @property
     def _waiting_for(self) -> str:

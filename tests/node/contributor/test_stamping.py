@@ -254,3 +254,19 @@ async def test_a_lost_slot_ends_a_contributor(store: Store, autojump_clock: trio
     member.world.ticks(TIMEOUT + 3)
     with pytest.raises(Expelled, match="sent no batch in time and lost its probation slot"):
         await role._watch_standing()
+
+
+async def test_nothing_is_posted_while_play_rests(member: WorldMember, autojump_clock: trio.testing.MockClock) -> None:
+    """A slot that is won then would be lost for want of a batch; the stamp is made anew if the rest was long."""
+    goes_on, engine = trio.Event(), SlowEngine()
+    entering = Registrar(member, KEY, engine, b"", "ada", until_play=goes_on.wait)  # type: ignore[arg-type]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(entering.register)
+        await trio.sleep(1000)
+        assert member.posts == 0
+        member.world.ticks(TIMEOUT)
+        goes_on.set()
+        await trio.sleep(1000)
+        assert member.posts >= 1
+        assert Registration.open(Envelope.parse(member.waiting[-1])).log_size > TIMEOUT
+        nursery.cancel_scope.cancel()

@@ -40,7 +40,7 @@ class Hosted:
         self.member.events = lambda event, text, **values: self.told.append((event, text))
         self.inner = InlineEngine(game_s=2 * GAME_S)  # of which these games take half
         self.engine = AdjourningEngine(self.inner, store)
-        self.rest = Rest(self.engine, self.member)
+        self.rest = Rest(self.engine, self.member, bytes(32))
         self.drained_at: list[float] = []
         role: Any = SimpleNamespace(engine=self.engine, rest=self.rest)
         self.guest = Guest(options, self.member, role, machine, here)
