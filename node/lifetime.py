@@ -1,8 +1,8 @@
 """How a node's process ends: drained, stopped, interrupted, or because its supervisor is gone.
 
 The first Ctrl-C drains, the second ends the process at once, which loses nothing that is finished, since that is on disk.
-SIGTERM and `gonode stop` put down what is under way, for a moment at most, and end without sending anything. A node that
-`gonode local` started stops when that process is gone.
+SIGTERM, a terminal that is closed (SIGHUP, unless it is ignored) and `gonode stop` put down what is under way, for a moment
+at most, and end without sending anything. So does a node that `gonode local` started when that process is gone.
 """
 
 import os
@@ -99,9 +99,12 @@ class Lifetime:
 
     async def _watch_signals(self) -> None:
         interrupts = 0
-        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+        stops = {signal.SIGTERM}
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as nohup has it
+            stops.add(signal.SIGHUP)
+        with trio.open_signal_receiver(signal.SIGINT, *stops) as received:
             async for number in received:
-                if number == signal.SIGTERM:
+                if number in stops:
                     self._is_stopping.set()
                     continue
                 interrupts += 1
@@ -126,4 +129,4 @@ class Lifetime:
             return
         while str(os.getppid()) == supervisor:
             await trio.sleep(1)
-        self._scope.cancel()
+        self._is_stopping.set()

@@ -6,6 +6,7 @@ Spec: `docs/commands.md` ("What a node prints"). No carriage returns, no colours
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, TextIO
 
 import trio
@@ -39,7 +40,8 @@ class PlainLines:
     def say(self, level: Level, text: str) -> None:
         """Prints a line, unless its level is too low."""
         if level >= self._level:
-            print(line(self._unix_s(), level, self._role, text), file=self._stream, flush=True)
+            with suppress(OSError):  # the node goes on without a terminal that was closed, or a reader that is gone
+                print(line(self._unix_s(), level, self._role, text), file=self._stream, flush=True)
 
     async def run(self, status: Callable[[], dict[str, Any]], commands: Mapping[str, Command]) -> None:
         """Prints summaries until cancelled."""

@@ -1,14 +1,17 @@
 """The panel on a terminal, drawn once a second below the lines of what happened, and the keys that it takes.
 
 Spec: `docs/commands.md` ("What a node prints"). Invariants: the terminal is as before whenever this process ends, fails, is
-stopped by Ctrl-Z or goes to the background; keys do what the same commands do through the node's socket.
+stopped by Ctrl-Z or goes to the background; one that is gone ends no node; keys do what the same commands do through the
+node's socket.
 """
 
 import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from io import StringIO
 from typing import Any, Final
 
 import trio
@@ -47,7 +50,7 @@ SHOWN: Final = ("registered", "paused", "resumed", "spent", "draining", "stoppin
 RESTS: Final = ("pause", "resume")
 LOG, HELP = "l", "?"
 _STYLES: Final = {Level.WARNING: "yellow", Level.ERROR: "red"}
-_LEAVING: Final = (signal.SIGTSTP, signal.SIGCONT, signal.SIGHUP, signal.SIGQUIT)
+_LEAVING: Final = (signal.SIGTSTP, signal.SIGCONT, signal.SIGQUIT)
 
 
 class LivePanel:
@@ -81,9 +84,22 @@ class LivePanel:
             return
         made = Text(line(time.time(), level, self._role, text), _STYLES.get(level, ""))
         if is_shown or self._shows_log or level >= self._level:
-            self._console.print(made, soft_wrap=True)
+            self._print(made)
         else:
             self._kept.append(made)
+
+    def _print(self, made: Text) -> None:
+        with self._writing():
+            self._console.print(made, soft_wrap=True)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """The node goes on when its terminal is gone, and shows nothing more."""
+        try:
+            yield
+        except OSError:
+            self._console.file = StringIO()
+            self._console.quiet = True
 
     # ---- the panel
 
@@ -108,9 +124,16 @@ class LivePanel:
         """Draws the panel as things are now; in the background nothing."""
         if self._keys is not None and not self._keys.is_foreground:
             return
+        if self._console.quiet:
+            return
+        with self._writing():
+            self._draw()
+
+    def _draw(self) -> None:
         if self._live is None:
-            self._live = Live(console=self._console, auto_refresh=False, transient=True, vertical_overflow="crop")
-            self._live.start()
+            live = Live(console=self._console, auto_refresh=False, transient=True, vertical_overflow="crop")
+            live.start()
+            self._live = live
         if self._keys is not None:
             self._keys.enter()
         self._live.update(self.picture(), refresh=True)
@@ -138,9 +161,10 @@ class LivePanel:
 
     def _leave(self) -> None:
         """Takes the panel away and restores the terminal."""
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        live, self._live = self._live, None
+        if live is not None:
+            with self._writing():
+                live.stop()
         if self._keys is not None:
             self._keys.leave()
 
@@ -175,7 +199,7 @@ class LivePanel:
             self._shows_log = not self._shows_log
             if self._shows_log:
                 for kept in list(self._kept)[-SHOWN_LINES:]:
-                    self._console.print(kept, soft_wrap=True)
+                    self._print(kept)
                 self._kept.clear()
         elif key == HELP:
             self._shows_help = not self._shows_help

@@ -140,11 +140,11 @@ def test_what_plays_nothing_cannot_rest(tmp_path: Path) -> None:
                 ask(tmp_path / "control.sock", command)
 
 
-@pytest.mark.parametrize("way", ["signal", "command"])
+@pytest.mark.parametrize("way", ["SIGTERM", "SIGHUP", "command"])
 def test_who_is_stopped_puts_down_what_is_under_way(way: str, tmp_path: Path) -> None:
     with node("putting down", tmp_path) as process:
-        if way == "signal":
-            process.send_signal(signal.SIGTERM)
+        if way.startswith("SIG"):
+            process.send_signal(signal.Signals[way])
         else:
             assert ask(tmp_path / "control.sock", "stop") == {"ok": True}
         assert process.wait(10) == 0
@@ -170,9 +170,24 @@ def test_a_supervisor_that_is_gone(tmp_path: Path) -> None:
         time.sleep(0.3)
         assert process.poll() is None
     ended = subprocess.run(
-        [sys.executable, "-c", NODE, "slow", str(tmp_path)], env={**os.environ, SUPERVISOR_VARIABLE: "none"}, timeout=30
+        [sys.executable, "-c", NODE, "putting down", str(tmp_path)],
+        capture_output=True,
+        env={**os.environ, SUPERVISOR_VARIABLE: "none"},
+        timeout=30,
     )
     assert ended.returncode == 0
+    assert b"All is down." in ended.stdout
+
+
+def test_who_ignores_a_hangup_goes_on(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a child has it too
+    try:
+        with node("slow", tmp_path) as process:
+            process.send_signal(signal.SIGHUP)
+            time.sleep(0.3)
+            assert process.poll() is None
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_a_killed_node_starts_again(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from trio.testing import MockClock
 from node.screen.level import _LEVELS, Level, level_of
 from node.screen.lines import SUMMARY_EVERY_S, LogLines, PlainLines
 from node.screen.screen import Output, open_screen
+from tests.node.screen.closed import Closed
 from tests.node.screen.statuses import contributor
 
 NOON = 1_800_014_400.0
@@ -48,6 +49,15 @@ def test_a_line_an_event_with_its_level() -> None:
     assert len(printed(Level.ERROR, *events)) == 1
     assert printed(Level.INFO, ("mirrored", "Keeps a batch.")) == []
     assert len(printed(Level.DEBUG, ("mirrored", "Keeps a batch."))) == 1
+
+
+def test_a_terminal_that_is_gone_ends_no_node() -> None:
+    stream = Closed()
+    lines = PlainLines("contributor", Level.INFO, stream, lambda: NOON)
+    lines("game", "Game 3 finished.")
+    stream.is_gone = False
+    lines("game", "Game 4 finished.")
+    assert stream.getvalue() == f"{STAMP} info    contributor Game 4 finished.\n"
 
 
 def test_levels_by_name() -> None:

@@ -9,6 +9,7 @@ from rich.console import Console
 from node.screen.level import Level
 from node.screen.live import LivePanel
 from node.screen.terminal import Terminal
+from tests.node.screen.closed import Closed
 from tests.node.screen.statuses import contributor, status
 
 
@@ -146,3 +147,19 @@ def test_the_cursor_comes_back() -> None:
     assert shown.written().count("\x1b[?25l") == 1
     shown.panel._leave()
     assert "\x1b[?25h" in shown.written()
+
+
+@pytest.mark.parametrize("when", ["before", "drawn"])
+async def test_a_terminal_that_is_gone_ends_no_node(when: str) -> None:
+    stream = Closed()
+    stream.is_gone = when == "before"
+    console = Console(file=stream, width=100, height=24, force_terminal=True)
+    shown = LivePanel("contributor", Level.INFO, console, Keyboard())
+    shown._status = contributor
+    shown.draw()
+    stream.is_gone = True
+    for _ in range(3):
+        shown("waiting", "Nobody is there.")
+        shown.draw()
+    await shown.press("l")
+    shown._leave()
