@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
+from node.web.model.training import REFUSED
 from node.web.queries.overview import Point
 from node.web.rendering import count, when
 
@@ -44,7 +45,7 @@ def axis_of(points: Sequence[Point], wanted: str) -> str:
 
 def elo_graph(points: Sequence[Point], axis: str, has_refused: bool) -> str:
     """An `<svg>` element; empty for fewer than two points."""
-    shown = [point for point in points if has_refused or point.release is not None]
+    shown = [point for point in points if has_refused or point.state != REFUSED]
     if len(shown) < 2:
         return ""
     at = [float(point.unix_s or 0) if axis == TIME else float(point.rows) for point in shown]
@@ -87,7 +88,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 def _words(points: Sequence[Point]) -> str:
     releases = [point for point in points if point.id is not None]
-    refused = len(points) - len(releases)
+    refused = sum(point.state == REFUSED for point in points)
     best = max(releases, key=lambda point: point.elo)
     more = f" {refused} refused candidates are shown too." if refused else ""
     return (
@@ -120,10 +121,11 @@ def _line(places: Sequence[tuple[float, float]]) -> str:
 
 def _mark(point: Point, x: float, y: float, low: float, high: float) -> str:
     bar = f'<line class="error" x1="{x}" x2="{x}" y1="{low}" y2="{high}"/>' if point.elo_error else ""
-    if point.id is None:
+    if point.state == REFUSED:
         shape = f'<path class="refused" d="M{x - 4} {y - 4}L{x + 4} {y + 4}M{x - 4} {y + 4}L{x + 4} {y - 4}"/>'
         words = f"Candidate at entry {point.entry}, refused: {point.elo:+.0f} ± {point.elo_error:.0f}"
         return f"<g>{bar}{shape}<title>{words}</title></g>"
     shape = f'<circle class="release" cx="{x}" cy="{y}" r="5"/>'
-    words = f"Release {point.release}: {point.elo:+.0f} ± {point.elo_error:.0f}"
+    name = f"Candidate at entry {point.entry}, passed" if point.id is None else f"Release {point.release}"
+    words = f"{name}: {point.elo:+.0f} ± {point.elo_error:.0f}"
     return f"<g>{bar}{shape}<title>{words}</title></g>"

@@ -3,6 +3,7 @@
 import sqlite3
 from dataclasses import dataclass
 
+from node.web.model.training import PASSED
 from node.web.queries.records import one
 from node.web.queries.releases import GateLine, ReleaseLine, gates, newest, open_gate, strongest
 from node.web.queries.windows import HOURS, window_of
@@ -23,13 +24,17 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A network in the graph of strength; `release` is its number, `id` its name, None of a refused candidate."""
+    """A network in the graph of strength; `release` is its number, `id` its name, None of a candidate.
+
+    `state` is its gate's: `passed` or `refused`; a candidate that passed waits to be signed.
+    """
 
     entry: int
     unix_s: int | None
     rows: int
     elo: float
     elo_error: float
+    state: str
     release: int | None
     id: bytes | None
 
@@ -81,9 +86,11 @@ def _points(db: sqlite3.Connection) -> tuple[Point, ...]:
     rows = db.execute("SELECT number, id, entry, unix_s FROM releases ORDER BY number").fetchall()
     ids = {row["number"]: row["id"] for row in rows}
     first = rows[0]
-    found = [Point(first["entry"], first["unix_s"], 0, 0.0, 0.0, 0, first["id"])]
+    found = [Point(first["entry"], first["unix_s"], 0, 0.0, 0.0, PASSED, 0, first["id"])]
     for gate in gates(db):
         if gate.elo is not None and gate.elo_error is not None:
             name = None if gate.release is None else ids.get(gate.release)
-            found.append(Point(gate.entry, gate.unix_s, gate.rows, gate.elo, gate.elo_error, gate.release, name))
+            found.append(
+                Point(gate.entry, gate.unix_s, gate.rows, gate.elo, gate.elo_error, gate.state, gate.release, name)
+            )
     return tuple(found)

@@ -49,14 +49,29 @@ def test_times() -> None:
 
 def points(strengths: list[tuple[float, float]]) -> list[Point]:
     """Release 0 and what came after it, each third refused."""
-    first = Point(1, 10, 0, 0.0, 0.0, 0, bytes(32))
+    first = Point(1, 10, 0, 0.0, 0.0, "passed", 0, bytes(32))
     return [
         first,
         *(
-            Point(9 * n, 100 * n, 50 * n, value, error, *((None, None) if n % 3 == 0 else (n, bytes([n]) * 32)))
+            Point(
+                9 * n,
+                100 * n,
+                50 * n,
+                value,
+                error,
+                *(("refused", None, None) if n % 3 == 0 else ("passed", n, bytes([n]) * 32)),
+            )
             for n, (value, error) in enumerate(strengths, 1)
         ),
     ]
+
+
+def test_a_candidate_that_passed_is_not_refused() -> None:
+    waiting = Point(99, 10, 9, 50.0, 10.0, "passed", None, None)
+    svg = elo_graph([*points([(10.0, 5.0)]), waiting], ROWS, False)
+    assert 'class="refused"' not in svg
+    assert "Candidate at entry 99, passed: +50" in svg
+    assert "refused" not in svg
 
 
 @settings(max_examples=60, deadline=None)
@@ -80,4 +95,4 @@ def test_the_graph_stays_in_its_frame(strengths: list[tuple[float, float]], has_
 def test_time_is_the_axis_only_where_it_is_known() -> None:
     found = points([(10.0, 5.0)])
     assert [axis_of(found, wanted) for wanted in (TIME, ROWS, "x")] == [TIME, ROWS, ROWS]
-    assert axis_of([*found, Point(99, None, 9, 1.0, 1.0, 2, bytes(32))], TIME) == ROWS
+    assert axis_of([*found, Point(99, None, 9, 1.0, 1.0, "passed", 2, bytes(32))], TIME) == ROWS
