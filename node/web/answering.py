@@ -1,7 +1,7 @@
 """From a question to an answer: one look at the pages' file, then HTML or JSON, or a sentence about why not.
 
 Page: docs/pages.md. HTML at `/x`, JSON at `/api/v1/x`, same path and query. Invariants: an answer says which head of the log
-it speaks for, and its tag is that log's size; a tag that the asker has already costs no query.
+it speaks for, and its tag is that log's size and root, and the node; a tag that the asker has already costs no query.
 """
 
 import sqlite3
@@ -49,11 +49,13 @@ class Desk:
 
         def answer(request: Request) -> Response:
             is_json = request.url.path.startswith(API)
+            if not self._path.is_file():
+                return self._nothing_yet(request, is_json)
             with self._looking() as db:
                 head = seen(db, self._node)
                 if head is None:
                     return self._nothing_yet(request, is_json)
-                tag = f'"{head.log_size}-{self._version}"'
+                tag = f'"{head.log_size}-{head.log_root.hex()[:16]}-{self._node.hex()[:16]}-{self._version}"'
                 headers = {"ETag": f"W/{tag}", "Cache-Control": SHOWN_ANEW}
                 if tag in request.headers.get("if-none-match", ""):
                     return Response(status_code=304, headers=headers)
@@ -84,11 +86,15 @@ class Desk:
         """A page about an error, or its JSON."""
         status = error.status_code if isinstance(error, HTTPException) else 500
         sentence = _sentence(status, error)
+        headers = {"Cache-Control": "no-store"}
         if request.url.path.startswith(API):
-            return JSONResponse({"error": sentence}, status)
-        with self._looking() as db:
-            head = seen(db, self._node)
-        return self._html("fault.html", request, head, status, {}, sentence=sentence, status=status)
+            return JSONResponse({"error": sentence}, status, headers)
+        try:
+            with self._looking() as db:
+                head = seen(db, self._node)
+        except sqlite3.Error:
+            head = None  # the file is being made anew
+        return self._html("fault.html", request, head, status, headers, sentence=sentence, status=status)
 
     def _looking(self) -> Any:
         return reading(self._path)

@@ -14,7 +14,7 @@ from node.disk.store import StoreError
 from node.following.puller import LogRefused
 from node.reports.clock import Clock
 from node.web.model.projection import Projection
-from node.web.model.schema import NAME, empty, open_to_write, writing
+from node.web.model.schema import NAME, empty, inode_of, open_to_write, writing
 from node.web.model.source import Seen, Source, reading_source
 from protocol.entries import Entry
 from protocol.errors import ProtocolError
@@ -35,6 +35,7 @@ class Feeder:
             raise HomeError(f"{home.directory}: no copy of the log is here.")
         self.path = home.directory / NAME
         self._db = open_to_write(self.path, self._run)
+        self._inode = inode_of(self.path)
         self._begin()
 
     def close(self) -> None:
@@ -52,7 +53,21 @@ class Feeder:
         return self._state.size < self._size
 
     def step(self) -> bool:
-        """Takes in some entries; whether there are more. Raises StoreError, LogRefused, sqlite3.Error."""
+        """Takes in some entries; whether there are more. Raises StoreError, LogRefused, sqlite3.Error.
+
+        A file that somebody deleted, replaced or damaged meanwhile is made anew.
+        """
+        if inode_of(self.path) != self._inode:
+            self._reopen()
+        try:
+            return self._step()
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:
+            self._reopen()
+            return True
+
+    def _step(self) -> bool:
         with reading_source(self._home.database, self._run) as source:
             target = self._target(source)
             if self.is_remembering:
@@ -60,6 +75,12 @@ class Feeder:
             elif target is not None and self._state.size < target.size:
                 self._grow(source, target)
             return self.is_remembering or (target is not None and self._state.size < target.size)
+
+    def _reopen(self) -> None:
+        self._db.close()
+        self._db = open_to_write(self.path, self._run)
+        self._inode = inode_of(self.path)
+        self._begin()
 
     def _begin(self) -> None:
         self._state = LogState(self._run)

@@ -95,6 +95,14 @@ def open_to_write(path: Path, run: bytes) -> sqlite3.Connection:
     return db
 
 
+def inode_of(path: Path) -> int | None:
+    """Which file lies there; None without one."""
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return None
+
+
 def empty(db: sqlite3.Connection) -> None:
     """Takes out all rows, in a transaction of its own."""
     tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]

@@ -126,7 +126,9 @@ def release(db: sqlite3.Connection, release_id: bytes) -> ReleaseAnswer:
     gates = found(db, GateLine, f"{_GATE} WHERE release = ?", (line.number,))
     ancestry = found(db, ReleaseLine, f"{_LINE} WHERE r.number < ? ORDER BY r.number DESC LIMIT ?", (line.number, PAGE))
     candidates = found(db, GateLine, f"{_GATE} WHERE base = ? ORDER BY entry DESC LIMIT ?", (line.number, PAGE))
-    verifiers = db.execute("SELECT count(*) FROM roles WHERE role = 'verifier' AND ends IS NULL").fetchone()[0]
+    verifiers = db.execute(
+        "SELECT count(*) FROM roles, run WHERE role = 'verifier' AND (ends IS NULL OR ends > run.size)"
+    ).fetchone()[0]
     threshold = db.execute("SELECT witness_threshold FROM run").fetchone()[0]
     return ReleaseAnswer(line, next(iter(gates), None), ancestry, candidates, _files(line), verifiers, threshold)
 

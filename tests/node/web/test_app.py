@@ -145,6 +145,19 @@ async def test_releases(shown: Home, shown_world: World) -> None:
     assert f"against release {gate.base.number}" in text
 
 
+async def test_verifiers_that_expire_later_are_witnesses_now(tmp_path: Path) -> None:
+    home = make_home(grown_world(), tmp_path / "expiring")
+    fill(home)
+    path = f"/api/v1/releases/{grown_world().state.release.id.hex()}"
+    for ends, count in ((grown_world().state.size + 1, 1), (grown_world().state.size, 0)):
+        db = sqlite3.connect(home.directory / NAME)
+        with db:
+            db.execute("UPDATE roles SET ends = ? WHERE role = 'verifier'", (ends,))
+        db.close()
+        async with visiting(home) as visitor:
+            assert (await visitor.get(path)).json()["answer"]["witnesses"] == count
+
+
 async def test_contributors_and_their_credit(shown: Home, shown_world: World) -> None:
     rows = standings(shown_world.state)
     async with visiting(shown) as visitor:
@@ -230,6 +243,21 @@ async def test_tags(shown: Home, shown_world: World) -> None:
         again = await visitor.get("/releases", headers={"If-None-Match": f'"x", {tag}'})
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
         assert (await visitor.get("/releases", headers={"If-None-Match": '"1-0"'})).status_code == 200
+
+
+async def test_tags_are_of_one_history_and_node(shown: Home) -> None:
+    async with visiting(shown) as visitor:
+        found = await visitor.get("/api/v1/releases")
+    assert f"-{found.json()['seen']['log_root'][:16]}-{found.json()['seen']['node'][:16]}-" in found.headers["etag"]
+
+
+async def test_a_file_that_is_gone_is_no_mistake(tmp_path: Path) -> None:
+    home = make_home(grown_world(), tmp_path / "gone")
+    async with visiting(home) as visitor:
+        assert (await visitor.get("/")).status_code == 503
+        for path in ("/nothing", "/api/v1/nothing"):
+            answer = await visitor.get(path)
+            assert (answer.status_code, answer.headers["cache-control"]) == (404, "no-store")
 
 
 async def test_answers_are_compressed(shown: Home) -> None:

@@ -212,6 +212,22 @@ def test_where_no_node_was(tmp_path: Path) -> None:
         Feeder(home)
 
 
+def test_a_file_that_is_deleted_or_replaced_meanwhile_is_made_anew(home: Home, tmp_path: Path) -> None:
+    whole = fed(home)
+    path, other = home.directory / NAME, tmp_path / "other"
+    other.write_bytes(b"no database at all" * 1000)
+    feeder = Feeder(home)
+    for spoil in (Path.unlink, other.replace):
+        fill(feeder)
+        spoil(path)
+        for end in ("-wal", "-shm"):
+            Path(f"{path}{end}").unlink(missing_ok=True)
+        fill(feeder)
+        with reading(path) as db:
+            assert db.execute("SELECT size FROM run").fetchone()[0] == whole["run"][0][2]
+    feeder.close()
+
+
 def test_nothing_is_written_to_the_store(home: Home) -> None:
     before = home.database.read_bytes()
     fed(home)
