@@ -19,6 +19,7 @@ from protocol.codec import Value, encode
 from protocol.ed25519 import SecretKey
 from protocol.entries import ENTRY_TYPES
 from protocol.envelope import Envelope, Signature
+from protocol.manifest import Manifest
 from protocol.record import Record
 from protocol.root import Root
 from protocol.statement.documents import Documents
@@ -68,6 +69,9 @@ def vectors(made: Mapping[str, Example]) -> dict[Path, str]:
         if signer is not None:
             about = "Envelopes of the example, which `signer` has to have signed alone."
             add(name, "signatures", about, signatures(record, signer))
+    manifest = made["manifest"].record
+    assert isinstance(manifest, Manifest)
+    add("manifest", "rules", "Fields of the rules that do not go together.", unfit_rules(manifest))
     root = made["root"].record
     assert isinstance(root, Root)
     add("root", "quorum", "How many of the verifiers that are not revoked have to cosign.", quorums(root))
@@ -164,6 +168,19 @@ def part_faults(record: Record) -> Iterator[Case]:
             for fault in field_faults(part):
                 given = {**fault["input"], "part": name}
                 yield _case(f"{name}: {fault['description']}", fault["expect"], given)
+
+
+def unfit_rules(manifest: Manifest) -> Iterator[Case]:
+    """The four ways to end a game by settled boards and pass-alive chains, of which one is refused."""
+    for settled, alive in product((False, True), repeat=2):
+        rules = {**_map(manifest.rules), "settled_end": settled, "pass_alive": alive}
+        data = encode({**_map(manifest), "rules": rules})
+        about = f"settled_end {settled}, pass_alive {alive}".lower()
+        if settled and not alive:
+            yield case(about, data, "parse error")
+        else:
+            found = Manifest.parse(data)
+            yield case(about, data, "ok", {"value": readable(found.to_value()), "digest": found.digest().hex()})
 
 
 def quorums(root: Root) -> Iterator[Case]:

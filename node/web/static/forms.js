@@ -22,7 +22,10 @@ const SEARCH = map({
   temperature_halflife: whole(1, 1000),
   gumbel_considered: whole(1, 362)
 })
-const RULES = map({ flag: 'suicide pass_alive settled_end' }, { ko: oneOf('simple', 'positional', 'situational'), move_cap_factor: whole(1, 10) })
+const RULES = map({ flag: 'suicide pass_alive settled_end' }, {
+  ko: oneOf('simple', 'positional', 'situational'),
+  move_cap_factor: whole(1, 10)
+}, (rules) => rules.settled_end === true && rules.pass_alive !== true ? 'settled_end' : '')
 const BOARD = map({ u32: 'weight' }, { size: whole(7, 19), komi: list(map({ i16: 'komi_half', u32: 'weight' })) })
 const STAGE = map({ u64: 'from_step' }, { boards: list(BOARD), visits_full: whole(0, 60_000), visits_fast: whole(0, 60_000) })
 const OPENING = map({ u32: 'selfplay_weight gate_weight' }, { size: whole(1, 19), moves: list(KINDS.u16) })

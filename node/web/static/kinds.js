@@ -7,8 +7,9 @@ import { isMap } from './canonical.js'
  * @typedef {{kind: 'bytes', lengths: number[]} | {kind: 'at most', bytes: number} | {kind: 'whole', low: bigint, high: bigint} |
  *   {kind: 'text', pattern: RegExp, most: number} | {kind: 'one of', words: string[]} | {kind: 'flag'}} Plain
  */
-/** @typedef {Plain | {kind: 'list', of: Kind} | {kind: 'map', fields: Fields}} Kind */
+/** @typedef {Plain | {kind: 'list', of: Kind} | {kind: 'map', fields: Fields, check?: Check}} Kind */
 /** @typedef {{[field: string]: Kind}} Fields */
+/** @typedef {(value: {[field: string]: Value}) => string} Check which field does not go with the others, or nothing */
 
 /** @param {...number} lengths @returns {Kind} */
 export const bytes = (...lengths) => ({ kind: 'bytes', lengths })
@@ -55,8 +56,8 @@ export function fields (named, others = {}) {
   return { ...Object.fromEntries(all), ...others }
 }
 
-/** @param {{[kind: string]: string}} named @param {Fields} [others] @returns {Kind} */
-export const map = (named, others) => ({ kind: 'map', fields: fields(named, others) })
+/** @param {{[kind: string]: string}} named @param {Fields} [others] @param {Check} [check] @returns {Kind} */
+export const map = (named, others, check = () => '') => ({ kind: 'map', fields: fields(named, others), check })
 
 /**
  * @param {Kind} kind
@@ -71,9 +72,10 @@ export function faultOf (kind, value, where) {
   if (kind.kind === 'map' && value !== undefined && isMap(value)) {
     const odd = Object.keys(value).find((name) => !Object.hasOwn(kind.fields, name))
     const inside = where === '' ? '' : `${where}.`
-    return odd !== undefined
-      ? `${inside}${odd.slice(0, 40)}`
-      : firstOf(Object.entries(kind.fields).map(([name, each]) => () => faultOf(each, value[name], inside + name)))
+    if (odd !== undefined) return `${inside}${odd.slice(0, 40)}`
+    const fault = firstOf(Object.entries(kind.fields).map(([name, each]) => () => faultOf(each, value[name], inside + name)))
+    const unfit = fault === '' && kind.check !== undefined ? kind.check(value) : ''
+    return unfit === '' ? fault : inside + unfit
   }
   return isPlain(kind, value) ? '' : where
 }
