@@ -59,7 +59,9 @@ KEEP_NETWORKS = 4
 STOP_WITHIN_S = 20
 TAIL_BYTES = 4096
 
-MEND = "Finished games are kept. Is there memory enough? gonode doctor looks; fewer --threads and --games need less."
+MEND = (
+    "Finished games are kept. Is there memory enough? gonode doctor looks; fewer --threads and --in-flight need less."
+)
 
 
 class EngineRefused(EngineError):
