@@ -1,6 +1,7 @@
 """Serves metrics over HTTP to whoever may reach the address: one page, read only.
 
-Spec: `docs/metrics.md`. The port is taken when the server is made; a request is small and has its time, and a status that
+Spec: `docs/metrics.md`. The port is taken when the server is made; a request is small and has its time,
+who comes when `MOST_CALLERS` are there is sent away, and a status that
 cannot be told is an answer of its own, so no visitor ends or slows the node.
 """
 
@@ -39,9 +40,16 @@ class MetricsServer:
         listener = trio.SocketListener(trio.socket.from_stdlib_socket(self._listener))
 
         async def serve(stream: trio.SocketStream) -> None:
-            async with self._callers:
+            try:
+                self._callers.acquire_nowait()
+            except trio.WouldBlock:
+                await trio.aclose_forcefully(stream)
+                return
+            try:
                 with trio.move_on_after(WITHIN_S):
                     await _serve(stream, status)
+            finally:
+                self._callers.release()
             await trio.aclose_forcefully(stream)
 
         await trio.serve_listeners(serve, [listener])

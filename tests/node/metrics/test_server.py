@@ -77,10 +77,24 @@ async def test_a_status_that_fails_is_an_answer() -> None:
 async def test_silent_visitors_keep_nobody_out_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("node.metrics.server.WITHIN_S", 0.3)
     async with served() as address, AsyncExitStack() as stack:
-        for _ in range(MOST_CALLERS + 2):
+        for _ in range(MOST_CALLERS):
             await stack.enter_async_context(await trio.open_tcp_stream(address.host, address.port))
+        await trio.sleep(1.0)
         head, _ = await ask(address, get("/metrics"))
         assert head.startswith("HTTP/1.1 200 ")
+
+
+async def test_more_visitors_than_there_is_room_for_are_sent_away() -> None:
+    async with served() as address, AsyncExitStack() as stack:
+        streams = [await trio.open_tcp_stream(address.host, address.port) for _ in range(MOST_CALLERS + 3)]
+        for stream in streams:
+            await stack.enter_async_context(stream)
+        await trio.sleep(0.1)
+        for stream in streams[MOST_CALLERS:]:
+            with trio.fail_after(5):
+                assert await stream.receive_some(1) == b""
+        await streams[0].send_all(get("/metrics"))
+        assert (await streams[0].receive_some(100)).startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_port_that_is_taken() -> None:
