@@ -8,7 +8,7 @@ import click
 
 from node.cli.given import given_values
 from node.cli.setting import Setting, settings_of
-from node.cli.settings_file import SettingsFault, context_of, judge, nearest
+from node.cli.settings_file import FILE_NAME, SettingsFault, context_of, judge, nearest
 from node.cli.unit import STATE, WHAT, Unit
 from node.cli.words import whole_words
 
@@ -67,11 +67,15 @@ def _program() -> list[str]:
 def _verify_ticket(
     root: click.Context, command: click.Command, name: str, directory: Path | None, is_user: bool
 ) -> None:
-    """A service cannot be asked for a ticket: it is in the words, or in the settings of the account that it runs under."""
+    """A service cannot be asked for a ticket: it is in the words, or in the settings of the account that it runs under.
+
+    Of an account of its own only those in the node's directory are known.
+    """
     setting = next(Setting((name,), each) for each in command.params if each.name == "ticket")
     given = given_values(root, (name,), command, directory).get(setting)
-    is_kept = given is not None and given.source == "file"
-    if not is_kept or not (is_user or directory is not None):
+    own = None if directory is None else str(directory / FILE_NAME)
+    is_kept = given is not None and given.source == "file" and (is_user or given.origin == own)
+    if not is_kept:
         raise SettingsFault(
             f"The service needs a ticket: gonode service print {'' if is_user else '--system '}-- {name} TICKET."
         )

@@ -69,6 +69,7 @@ def test_a_ticket_of_the_settings(tmp_path: Path) -> None:
     gonode("config", "set", "join.ticket", TICKET)
     assert unit("--", "join")["ExecStart"].endswith("/gonode join")
     assert "needs a ticket" in gonode("service", "print", "--system", "--", "join").refusal()
+    assert "needs a ticket" in gonode("service", "print", "--system", "--", "join", "--dir", tmp_path).refusal()
     (tmp_path / "gonode.toml").write_text(f'[join]\nticket = "{TICKET}"\n')
     assert f"--dir {tmp_path}" in unit("--system", "--", "join", "--dir", tmp_path)["ExecStart"]
 
