@@ -12,11 +12,13 @@ from node.cli.setting import Setting, commands_in, settings_of
 from node.cli.settings_file import (
     FILE_NAME,
     OF_NODES,
+    OF_USERS,
     USER_FOLDER,
     SettingsFault,
     context_of,
     file_for,
     nearest,
+    of_user,
     user_file,
 )
 
@@ -106,6 +108,8 @@ def target(setting: Setting, directory: Path | None) -> Path:
             f"{setting.key} is no setting of a node's directory, whose file counts for {', '.join(sorted(OF_NODES))} alone: "
             "leave --dir out."
         )
+    if directory is not None and setting.name in OF_USERS:
+        raise SettingsFault(of_user(setting))
     path = user_file() if directory is None else directory / FILE_NAME
     if path is None:
         raise SettingsFault("This user has no home, where settings would be kept: say --dir DIR.")

@@ -1,8 +1,8 @@
 """The file `gonode.toml`: which one counts, what it holds for a command, and what is wrong with it in one sentence.
 
 Spec: `docs/commands.md` ("Settings"). Invariants: a value of the file is judged as if it were typed behind its flag; a
-directory's file counts only for commands that run or ask the node that lives there, so that a directory which came from
-others never says how it is audited or what is signed.
+directory's file counts only for commands that run or ask the node that lives there, and not for `OF_USERS`, so that a
+directory which came from others never says how it is audited or what is signed.
 """
 
 import os
@@ -23,6 +23,10 @@ OF_NODES = frozenset(
     {"join", "verify", "relay", "mirror", "coordinate", "local", "status", "pause", "resume", "drain", "stop"}
 )
 """The commands for which the file of a node's directory counts."""
+
+
+OF_USERS = frozenset({"recovery", "metrics"})
+"""What no file of a node's directory says: who may replace the key, and who may read how the node stands."""
 
 
 class SettingsFault(click.ClickException):
@@ -63,6 +67,8 @@ class SettingsFile:
         found = {}
         for name, value in table.items():
             setting = settings[name]
+            if name in OF_USERS and self.path != user_file():
+                raise SettingsFault(f"{self.path}: {of_user(setting)}")
             found[name] = _typed(setting, value, f"{self.path}: {setting.key}")
             judge(setting, found[name], f"{self.path}: {setting.key}", context_of(context, words, command))
         return found
@@ -84,6 +90,14 @@ class SettingsFile:
             if name not in (known := list(names)):
                 place = f"[{'.'.join(words)}] has no key" if words else "there is no command"
                 raise SettingsFault(f"{self.path}: {place} {name[:80]!r}; {nearest(name, known)}.")
+
+
+def of_user(setting: Setting) -> str:
+    """Where a setting of `OF_USERS` counts."""
+    return (
+        f"{setting.key} counts as a flag, as {setting.variable} and in {USER_FOLDER / FILE_NAME} alone, since a node's "
+        "directory may come from others."
+    )
 
 
 def nearest(name: str, names: Sequence[str], otherwise: str | None = None) -> str:

@@ -93,14 +93,18 @@ class Registrar:
         member.events("registered", text)
 
     def _say_recovery(self) -> None:
-        """Says once what becomes of a key that is registered without the recovery key that its owner has in mind."""
+        """Says once with which recovery key this one is registered, and when it is not what its owner has in mind."""
         info = self._member.state.registry.find(self._secret.public)
         if info is None and not self._recovery_hash:
             text = "Without a recovery key, a stolen or lost key takes its history along."
             self._member.events(
                 "no-recovery", f"{text} One is made by: gonode keys recovery FILE (then --recovery FILE)."
             )
-        elif info is not None and self._recovery_hash:
+        elif info is None:
+            found = self._recovery_hash.hex()
+            text = f"This key is registered with the recovery key {found}; whoever has that can replace it."
+            self._member.events("recovery", text, hash=found)
+        elif self._recovery_hash:
             if not isinstance(info.record, Registration):
                 self._member.events("no-recovery", "This key replaced another one and cannot be replaced again.")
             elif info.record.recovery_hash != self._recovery_hash:

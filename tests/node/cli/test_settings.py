@@ -92,6 +92,19 @@ def test_the_file_of_a_directory(user: Path, tmp_path: Path, monkeypatch: pytest
     assert given("join", TICKET)["threads"] is None
 
 
+@pytest.mark.parametrize("line", [f'recovery = "{"ab" * 32}"', 'metrics = "127.0.0.1:9000"'])
+def test_what_a_directory_does_not_say(line: str, user: Path, tmp_path: Path) -> None:
+    """It may come from somebody who wants the key, or wants to read along."""
+    own = tmp_path / "node"
+    path = write(own, f"[join]\n{line}\n")
+    sentence = gonode("join", TICKET, "--dir", own).refusal()
+    assert sentence.startswith(f"{path}: join.{line.split()[0]} counts as a flag, as GONODE_JOIN_")
+    write(user, f"[join]\n{line}\n")
+    assert given("join", TICKET)[line.split()[0]]
+    refusal = gonode("config", "set", f"join.{line.split()[0]}", line.split('"')[1], "--dir", own).refusal()
+    assert "may come from others" in refusal
+
+
 WRONG = {
     "[join]\nniec = 1\n": "[join] has no key 'niec'; the nearest is nice.",
     "[jion]\nnice = 1\n": "there is no command 'jion'; the nearest is join.",
