@@ -93,7 +93,7 @@ class Contributor:
         member = self._member
         if (reason := self._registrar.waiting_for) is not None:
             return [queue_of(member, "registration", 1, reason, self._began)]
-        kept = sum(len(member.store.games(release.id)) for release in member.releases[-2:])
+        kept = sum(member.store.games_count(release.id) for release in member.releases[-2:])
         if self.engine.holds:
             return [queue_of(member, "games", kept, "; ".join(self.engine.holds), self.engine.held_since)]
         if self.paused_since is None:
@@ -229,9 +229,9 @@ class Contributor:
                 member.store.drop_games(release.id, first)  # the log has them: another copy of this key sent them
         kept = {counter for counter, _ in member.store.games(release.id)}
         last_kept = max(self._kept(release), default=-1)
-        self.engine.sweep(
-            {release.id for release in member.releases[-2:]} | {f.release for f in member.state.fills.open}
-        )
+        in_use = {release.id for release in member.releases[-2:]}
+        member.store.keep_games(in_use)
+        self.engine.sweep(in_use | {f.release for f in member.state.fills.open})
 
         def is_wanted(counter: int) -> bool:
             is_newest = member.releases[-1].id == release.id

@@ -5,7 +5,7 @@ power cut, and so does a whole `transaction` or nothing of it. One process at a 
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -253,9 +253,20 @@ class Store:
         rows = self._db.execute("SELECT counter, block FROM games WHERE release = ? ORDER BY counter", (release,))
         return [(row[0], bytes(row[1])) for row in rows]
 
+    def games_count(self, release: bytes) -> int:
+        """How many games under `release` are kept."""
+        (count,) = self._db.execute("SELECT count(*) FROM games WHERE release = ?", (release,)).fetchone()
+        return int(count)
+
     def drop_games(self, release: bytes, below: int) -> None:
         """Forgets the games under `release` with counters below `below` (in the transaction that keeps their batch)."""
         self._db.execute("DELETE FROM games WHERE release = ? AND counter < ?", (release, below))
+
+    def keep_games(self, releases: Collection[bytes]) -> None:
+        """Forgets the games under all other releases."""
+        for (release,) in self._db.execute("SELECT DISTINCT release FROM games").fetchall():
+            if release not in releases:
+                self._db.execute("DELETE FROM games WHERE release = ?", (release,))
 
     def drop_all_games(self) -> None:
         """Forgets every kept game: they are played again."""

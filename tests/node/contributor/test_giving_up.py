@@ -91,6 +91,10 @@ async def test_own_games_of_a_release_that_is_no_longer_live(tmp_path: Path, aut
             assert ended.is_set()
             assert engine.playing == 0
             assert store.outbox("batch") == []
+            store.put_game(bytes(32), 0, b"of a release out of use")
+            nursery.start_soon(role._play_release, world.state.release, world.player(world.state.release))
+            await until(lambda: engine.playing == 2)
+            assert store.games_count(bytes(32)) == 0
             nursery.cancel_scope.cancel()
 
 

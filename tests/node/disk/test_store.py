@@ -74,8 +74,13 @@ def test_values_and_own_games(tmp_path: Path) -> None:
         for counter in (2, 0, 1):
             store.put_game(b"r", counter, b"game %d" % counter)
         assert store.games(b"r") == [(0, b"game 0"), (1, b"game 1"), (2, b"game 2")]
+        assert (store.games_count(b"r"), store.games_count(b"s")) == (3, 0)
         store.drop_games(b"r", 2)
         assert store.games(b"r") == [(2, b"game 2")]
+        for release in (b"s", b"t"):
+            store.put_game(release, 0, b"game")
+        store.keep_games({b"r", b"t"})
+        assert [store.games_count(release) for release in (b"r", b"s", b"t")] == [1, 0, 1]
 
 
 def test_outbox(tmp_path: Path) -> None:
