@@ -4,6 +4,7 @@ Spec: `docs/commands.md` ("gonode join"). Invariant: a rule that says nothing an
 longer than until the next look.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
@@ -42,6 +43,14 @@ class Guest:
     async def _watch(self, drain: Command) -> None:
         for sentence in await self._work(self._options.missing, self._readings):
             self._member.events("no-reading", sentence)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._look)
+            await self._until_spent()
+            nursery.cancel_scope.cancel()
+        await drain()
+
+    async def _look(self) -> None:
+        """Has play rest as the rules say."""
         rules = self._options.rules(self._readings)
         while True:
             self.hottest_c = await self._work(self._readings.hottest_c)
@@ -51,16 +60,12 @@ class Guest:
                     self._role.rest.release(rule.name)
                 else:
                     self._role.rest.hold(rule.name, waiting_for)
-            spent = self._options.budget.spent(trio.current_time() - self._began, self._role.engine.finished)
-            if spent is not None:
-                self._member.events("spent", f"The budget is spent: {spent}")
-                await drain()
-                return
-            await self._role.engine.change_within(self._next_look_s())
+            await trio.sleep(LOOK_EVERY_S)
 
-    def _next_look_s(self) -> float:
-        """Until the next look: earlier when the minutes are over before."""
-        minutes = self._options.budget.minutes
-        if minutes is None:
-            return LOOK_EVERY_S
-        return max(0.0, min(LOOK_EVERY_S, self._began + 60 * minutes - trio.current_time()))
+    async def _until_spent(self) -> None:
+        """Returns with the game, or at the minute, that spends the budget, and says so."""
+        budget, engine = self._options.budget, self._role.engine
+        ends_s = math.inf if budget.minutes is None else self._began + 60 * budget.minutes
+        while (spent := budget.spent(trio.current_time() - self._began, engine.finished)) is None:
+            await engine.change_within(max(0.0, ends_s - trio.current_time()))
+        self._member.events("spent", f"The budget is spent: {spent}")

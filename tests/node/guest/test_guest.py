@@ -1,6 +1,6 @@
 """A contributor that behaves: it rests and goes on as the machine is, and drains when its budget is spent."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from node.blobs.work import here
 from node.disk.store import Store
 from node.engine.adjourning import AdjourningEngine
 from node.guest.budget import Budget
-from node.guest.guest import Guest
+from node.guest.guest import LOOK_EVERY_S, Guest
 from node.guest.hours import Hours
 from node.guest.options import GuestOptions
 from node.guest.rest import BY_USER, Rest
@@ -131,6 +131,29 @@ async def test_a_budget_of_games_drains_at_the_game(store: Store, autojump_clock
         await trio.sleep(3 * GAME_S)
         assert (it.engine.finished, it.drained_at) == (2, [2 * GAME_S])
         assert it.told == [("spent", "The budget is spent: 2 games are finished (--games).")]
+
+
+async def slowly(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Readings of hardware that takes its time."""
+    await trio.sleep(4)
+    return function(*arguments)
+
+
+async def test_a_budget_does_not_wait_for_readings(store: Store, autojump_clock: MockClock) -> None:
+    async with hosted(GuestOptions(budget=Budget(games=2)), store) as it:
+        it.guest._work = slowly
+        await trio.sleep(3 * GAME_S)
+        assert it.drained_at == [2 * GAME_S]
+
+
+async def test_finished_games_ask_no_rules(store: Store, autojump_clock: MockClock) -> None:
+    machine, asked = Settable(), list[float]()
+    machine.is_unused = lambda: asked.append(trio.current_time()) is None  # type: ignore[method-assign]
+    async with hosted(GuestOptions(on_idle=True), store, machine) as it:
+        it.inner._game_s = 0.2
+        await trio.sleep(20)
+        assert it.engine.finished > 50
+        assert len(asked) <= 1 + 1 + 20 // LOOK_EVERY_S
 
 
 async def test_a_budget_of_minutes_drains_at_the_second(store: Store, autojump_clock: MockClock) -> None:
