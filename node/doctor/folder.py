@@ -56,6 +56,10 @@ def check_room(free_bytes: int) -> Finding:
     return ok("room", detail)
 
 
+def _import(path: Path) -> str:
+    return f"Move it aside, then put a copy in its place: mv {path} {path}.bad; gonode keys import {path} --words"
+
+
 def check_key(path: Path) -> Finding:
     """Whether a key file is whole, private, and can be opened as the node would open it, without asking."""
     name = f"key {path.name}"
@@ -65,12 +69,10 @@ def check_key(path: Path) -> Finding:
             return ok(name, "It is private, and under no passphrase.")
     except KeyringError as error:
         mode_is_wrong = path.stat().st_mode & 0o077
-        mend = (
-            f"Run: chmod 600 {path}" if mode_is_wrong else f"Put a copy in its place: gonode keys import {path} --words"
-        )
+        mend = f"Run: chmod 600 {path}" if mode_is_wrong else _import(path)
         return wrong(name, str(error), mend)
     except (ProtocolError, OSError) as error:
-        return wrong(name, f"{path}: {error}", f"Put a copy in its place: gonode keys import {path} --words")
+        return wrong(name, f"{path}: {error}", _import(path))
     passphrase = os.environ.get(PASSPHRASE_VARIABLE)
     if not passphrase:
         return warning(

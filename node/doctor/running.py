@@ -14,7 +14,6 @@ LONG_S = 600
 """Seconds that something may wait without anything being wrong."""
 
 FEW_RESTARTS = 3
-CIRCUIT = "/p2p-circuit"
 
 
 def ask_node(home: Home) -> dict[str, Any] | None:

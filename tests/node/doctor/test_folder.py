@@ -54,7 +54,7 @@ def test_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(path.read_bytes()[:-3])
     damaged = check_key(path)
     assert damaged.standing is Standing.WRONG
-    assert "gonode keys import" in damaged.mend
+    assert f"mv {path} {path}.bad; gonode keys import {path} --words" in damaged.mend
 
 
 def test_keys_under_a_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
