@@ -19,6 +19,12 @@ PORT: Final = 8080
 @click.option("--host", help=f"The address to serve at; default: {HOST}, this machine alone.")
 @click.option("--port", type=click.IntRange(0, 65535), help=f"The port; default: {PORT}; 0: one that is free.")
 @click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    help="The address of a web server before this one, whose X-Forwarded-For is believed; repeatable.",
+)
+@click.option(
     "--static",
     "out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -29,23 +35,36 @@ PORT: Final = 8080
 )
 @click.option("--ticket", help="With --static: a ticket of the run that the page is for, or a file with it.")
 def web(
-    directory: Path | None, host: str | None, port: int | None, out: Path | None, folder: str | None, ticket: str | None
+    directory: Path | None,
+    host: str | None,
+    port: int | None,
+    proxies: tuple[str, ...],
+    out: Path | None,
+    folder: str | None,
+    ticket: str | None,
 ) -> int:
     """Show a run in a browser: releases, contributors, verification, bans, network."""
     if out is not None:
-        if host is not None or port is not None:
-            raise click.UsageError("--host and --port are for the server: use them without --static.")
+        if host is not None or port is not None or proxies:
+            raise click.UsageError("--host, --port and --proxy are for the server: use them without --static.")
         return _write(out, directory, folder, ticket)
     if folder is not None or ticket is not None:
         raise click.UsageError("--folder and --ticket are for the audit page: use them with --static.")
-    return _serve(directory, host or HOST, PORT if port is None else port)
+    return _serve(directory, host or HOST, PORT if port is None else port, proxies)
 
 
-def _serve(directory: Path | None, host: str, port: int) -> int:
+def _serve(directory: Path | None, host: str, port: int, proxies: tuple[str, ...]) -> int:
+    import ipaddress
+
     import trio
 
     from node.disk.home import HOMES, Home, HomeError
 
+    for proxy in proxies:
+        try:
+            ipaddress.ip_address(proxy)
+        except ValueError as error:
+            raise click.UsageError(f"--proxy wants an IP address, not {proxy[:80]!r}.") from error
     if directory is None:
         found = sorted(path.parent for path in HOMES.expanduser().glob("*/ticket"))
         if len(found) != 1:
@@ -60,7 +79,7 @@ def _serve(directory: Path | None, host: str, port: int) -> int:
         from node.web.serving import serve_pages
     except ModuleNotFoundError as error:
         raise HomeError(f"The pages need {error.name}: install gonode with its extra, `gonode[web]`.") from error
-    trio.run(serve_pages, Home(directory), host, port, click.echo)
+    trio.run(serve_pages, Home(directory), host, port, click.echo, proxies)
     return 0
 
 

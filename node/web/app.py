@@ -5,7 +5,7 @@ Page: docs/pages.md. Permanent names are whole digests; the first digits of one,
 
 import importlib.metadata
 import mimetypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib.resources import files
 from pathlib import Path
 from sqlite3 import Connection
@@ -42,8 +42,8 @@ ZIPPED_BY: Final = 4
 """How hard answers are compressed; more takes longer than it saves."""
 
 
-def make_app(home: Home) -> Guard:
-    """The application for the node's directory, whose `pages.db` is there (`node.web.model`)."""
+def make_app(home: Home, *, proxies: Collection[str] = (), hosts: Collection[str] = ()) -> Guard:
+    """The application for the node's directory, whose `pages.db` is there (`node.web.model`); the rest is `Guard`'s."""
     version = importlib.metadata.version("gonode")
     path, node = home.directory / NAME, _node_key(home)
     desk = Desk(path, node, version)
@@ -74,7 +74,8 @@ def make_app(home: Home) -> Guard:
         *_audit(home),
     ]
     handlers = {HTTPException: desk.refused, 500: desk.refused}
-    return Guard(GZipMiddleware(Starlette(routes=routes, exception_handlers=handlers), compresslevel=ZIPPED_BY))
+    app = GZipMiddleware(Starlette(routes=routes, exception_handlers=handlers), compresslevel=ZIPPED_BY)
+    return Guard(app, proxies=proxies, hosts=hosts)
 
 
 def _both(path: str, endpoint: Callable[[Request], Response]) -> list[Route]:

@@ -1,12 +1,15 @@
 """What stands before every page: who may ask how often, by which methods, and what a browser may do with an answer.
 
 Page: docs/pages.md. Invariants: no answer without the headers below; an address that asks too often gets 429 and no
-database is opened for it.
+database is opened for it. Files count for nothing: an audit page reads hundreds of them. On a loopback address alone a
+server answers only to that address' own names, so that no page from elsewhere reads it under a name of its own.
 """
 
+import ipaddress
+from collections.abc import Collection
 from typing import Final
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -14,6 +17,9 @@ from node.peering.pace import Pace
 
 A_SECOND: Final = 20
 AT_ONCE: Final = 100
+FILES: Final = ("/static/", "/public/")
+LOCAL: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_NETWORK_BITS: Final = 64
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -28,11 +34,24 @@ HEADERS: Final = {
 
 
 class Guard:
-    """An application behind a bucket for each address."""
+    """An application behind a bucket for each address.
 
-    def __init__(self, app: ASGIApp, a_second: float = A_SECOND, at_once: float = AT_ONCE) -> None:
+    `proxies`: addresses whose X-Forwarded-For is believed; `hosts`: the names that are answered to, all where it is empty.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        a_second: float = A_SECOND,
+        at_once: float = AT_ONCE,
+        *,
+        proxies: Collection[str] = (),
+        hosts: Collection[str] = (),
+    ) -> None:
         self._app = app
         self._pace = Pace(a_second, at_once)
+        self._proxies = frozenset(_plain(each) for each in proxies)
+        self._hosts = frozenset(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -46,11 +65,48 @@ class Guard:
                     headers[name] = value
             await send(message)
 
+        headers = Headers(scope=scope)
+        if self._hosts and _without_port(headers.get("host", "")) not in self._hosts:
+            refusal = PlainTextResponse("This server is for its own machine; ask it by that machine's address.\n", 421)
+            await refusal(scope, receive, send_guarded)
+            return
         client = scope.get("client")
-        if self._pace.of(client[0] if client else "").take():
+        asker = self._asker(client[0] if client else "", headers)
+        if scope["path"].startswith(FILES) or self._pace.take(bucket_of(asker)):
             await self._app(scope, receive, send_guarded)
             return
         refusal = PlainTextResponse(
             "You ask more often than this server answers; wait a few seconds.\n", 429, {"Retry-After": "5"}
         )
         await refusal(scope, receive, send_guarded)
+
+    def _asker(self, client: str, headers: Headers) -> str:
+        """The address that asks: behind proxies that are believed the last one that they tell of, but for them."""
+        hops = [each.strip() for value in headers.getlist("x-forwarded-for") for each in value.split(",")]
+        asker = client
+        while hops and _plain(asker) in self._proxies:
+            asker = hops.pop()
+        return asker
+
+
+def bucket_of(address: str) -> str:
+    """Whose bucket an address takes from: that of an IPv4 address, or of the 64-bit network that an IPv6 one lies in."""
+    plain = _plain(address)
+    if ":" not in plain:
+        return plain
+    return str(ipaddress.ip_network((plain, _NETWORK_BITS), strict=False))
+
+
+def _plain(address: str) -> str:
+    """An address as it is written one way; empty for what is none."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return ""
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return str(mapped or found)
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return (name if colon and port.isdigit() else host).lower()

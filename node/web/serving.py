@@ -4,11 +4,12 @@ Page: docs/pages.md. Invariants: the node's store is only read; one such process
 """
 
 import fcntl
+import ipaddress
 import os
 import signal
 import socket
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,7 @@ from hypercorn.trio import serve
 from node.disk.home import Home, HomeError
 from node.disk.lockfile import DirectoryInUse
 from node.web.app import make_app
+from node.web.guard import LOCAL, Guard
 from node.web.model.feeder import Feeder, is_busy
 
 LOOK_AGAIN_S: Final = 1.0
@@ -34,21 +36,26 @@ class CannotServe(HomeError):
     """One sentence about an address at which pages cannot be served."""
 
 
-async def serve_pages(home: Home, host: str, port: int, say: Said) -> None:
-    """Serves until cancelled or told to end; raises HomeError, StoreError, LogRefused, DirectoryInUse, OSError."""
+async def serve_pages(home: Home, host: str, port: int, say: Said, proxies: Collection[str] = ()) -> None:
+    """Serves until cancelled or told to end; raises HomeError, StoreError, LogRefused, DirectoryInUse, OSError.
+
+    `proxies`: addresses of web servers before it, which say for whom they ask.
+    """
     with _alone(home.directory):
         feeder = Feeder(home)
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_end_on_signal, nursery.cancel_scope)
                 nursery.start_soon(_feed, feeder, say)
-                binds = await nursery.start(_serve, home, host, port)
+                binds = await nursery.start(
+                    _serve, make_app(home, proxies=proxies, hosts=_hosts(host, proxies)), host, port
+                )
                 say(f"Pages of this run: {', '.join(binds)} (Ctrl-C ends this).")
         finally:
             feeder.close()
 
 
-async def _serve(home: Home, host: str, port: int, task_status: trio.TaskStatus[list[str]]) -> None:
+async def _serve(app: Guard, host: str, port: int, task_status: trio.TaskStatus[list[str]]) -> None:
     config = Config()
     config.bind = [f"fd://{_bound(host, port)}"]
     config.accesslog = None
@@ -57,7 +64,17 @@ async def _serve(home: Home, host: str, port: int, task_status: trio.TaskStatus[
     config.read_timeout = READ_TIMEOUT_S
     config.graceful_timeout = GRACE_S
     config.include_server_header = False
-    await serve(make_app(home), config, mode="asgi", task_status=task_status)  # type: ignore[arg-type]
+    await serve(app, config, mode="asgi", task_status=task_status)  # type: ignore[arg-type]
+
+
+def _hosts(host: str, proxies: Collection[str]) -> Collection[str]:
+    """The names that are answered to: on this machine alone, with no proxy that makes it known, only this machine's."""
+    try:
+        is_local = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_local = False
+    own = f"[{host}]" if ":" in host else host
+    return {*LOCAL, own} if is_local and not proxies else ()
 
 
 def _bound(host: str, port: int) -> int:

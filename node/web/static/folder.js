@@ -5,6 +5,9 @@ import { Unreachable, Wrong } from './wrong.js'
 /** @typedef {{read: (path: string, most: number) => Promise<Uint8Array | null>}} Folder */
 
 const GONE = [403, 404, 410]
+const TOO_MANY = 429
+const TRIES = 6
+const LONGEST_WAIT_S = 60
 
 /** @implements {Folder} */
 export class WebFolder {
@@ -19,11 +22,11 @@ export class WebFolder {
    * @returns {Promise<Uint8Array | null>} its bytes, or null where there is no such file; throws Wrong, Unreachable
    */
   async read (path, most) {
-    let answer
-    try {
-      answer = await fetch(new URL(path, this.base), { cache: 'no-store', credentials: 'omit', redirect: 'error' })
-    } catch {
-      throw new Unreachable(`File ${path} could not be fetched: no answer.`)
+    let answer = await this.#ask(path)
+    for (let tries = 1; answer.status === TOO_MANY && tries < TRIES; tries++) {
+      await answer.body?.cancel()
+      await wait(answer.headers.get('Retry-After'))
+      answer = await this.#ask(path)
     }
     if (GONE.includes(answer.status)) {
       return null
@@ -33,6 +36,21 @@ export class WebFolder {
     }
     return collect(answer.body.getReader(), path, most)
   }
+
+  /** @param {string} path @returns {Promise<Response>} throws Unreachable */
+  async #ask (path) {
+    try {
+      return await fetch(new URL(path, this.base), { cache: 'no-store', credentials: 'omit', redirect: 'error' })
+    } catch {
+      throw new Unreachable(`File ${path} could not be fetched: no answer.`)
+    }
+  }
+}
+
+/** @param {string | null} seconds that a server wants between questions */
+function wait (seconds) {
+  const wanted = /^[0-9]{1,4}$/.test(seconds ?? '') ? Number(seconds) : 1
+  return new Promise((resolve) => setTimeout(resolve, 1000 * Math.min(wanted, LONGEST_WAIT_S)))
 }
 
 /**

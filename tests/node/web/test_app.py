@@ -312,10 +312,12 @@ async def test_who_asks_too_often_waits(shown: Home, autojump_clock: object) -> 
     app = make_app(shown)
     async with visiting(shown) as visitor:
         visitor._transport.app = app  # type: ignore[attr-defined]
-        statuses = [(await visitor.get("/static/pages.css")).status_code for _ in range(AT_ONCE + 5)]
-        assert statuses == [200] * AT_ONCE + [429] * 5
-        visitor._transport.client = ("192.0.2.8", 1)  # type: ignore[attr-defined]
+        statuses = [(await visitor.get("/nothing")).status_code for _ in range(AT_ONCE + 5)]
+        assert statuses == [404] * AT_ONCE + [429] * 5
         assert (await visitor.get("/static/pages.css")).status_code == 200
+        assert (await visitor.get("/public/checkpoint")).status_code == 200
+        visitor._transport.client = ("192.0.2.8", 1)  # type: ignore[attr-defined]
+        assert (await visitor.get("/nothing")).status_code == 404
 
 
 async def test_the_audit_page_is_served_beside_the_folder(shown: Home, shown_world: World) -> None:

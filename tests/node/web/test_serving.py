@@ -74,7 +74,9 @@ async def test_pages_grow_with_the_log(half: Home) -> None:
         assert await size_at(url, lambda size: size > HALF) == whole
         async with httpx.AsyncClient() as client:
             page = await client.get(url)
+            rebound = await client.get(url, headers={"Host": "rebound.example"})
         assert f"at log {whole:,}" in page.text
+        assert rebound.status_code == 421
         assert "server" not in page.headers
         with pytest.raises(DirectoryInUse, match=r"shows .* already"):
             await serve_pages(half, "127.0.0.1", 0, said.append)
@@ -110,4 +112,5 @@ def test_wrong_use_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "(one, two)" in gonode("web").refusal()
     assert "no copy of the log" in gonode("web", "--dir", tmp_path / ".gonode" / "one").refusal()
     assert "without --static" in gonode("web", "--static", tmp_path / "out", "--port", 1).refusal()
+    assert "wants an IP address" in gonode("web", "--proxy", "front").refusal()
     assert "with --static" in gonode("web", "--folder", "public/").refusal()
