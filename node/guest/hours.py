@@ -4,10 +4,8 @@ Invariants: the first minute is in, the last one out; hours that begin later tha
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
-from typing import ClassVar, Self
+from typing import Self
 
 DAY_MIN = 24 * 60
 _HOURS = re.compile(r"([0-9]{1,2})(?::([0-9]{2}))?-([0-9]{1,2})(?::([0-9]{2}))?")
@@ -38,28 +36,13 @@ class Hours:
 
     def encode(self) -> str:
         """The text that `parse` reads back."""
-        return f"{_time(self.first)}-{_time(self.end)}"
+        return f"{time_of(self.first)}-{time_of(self.end)}"
 
     def is_within(self, minute: int) -> bool:
         """Whether a minute of the day is one of them."""
         return (minute - self.first) % DAY_MIN < (self.end - self.first) % DAY_MIN
 
 
-@dataclass(frozen=True, slots=True)
-class WithinHours:
-    """Play rests outside of `hours`."""
-
-    name: ClassVar[str] = "hours"
-    hours: Hours
-    local_time: Callable[[], datetime]
-
-    def waiting_for(self) -> str | None:
-        """See `Rule.waiting_for`."""
-        now = self.local_time()
-        if self.hours.is_within(60 * now.hour + now.minute):
-            return None
-        return f"{_time(self.hours.first)} o'clock (--hours {self.hours.encode()})"
-
-
-def _time(minute: int) -> str:
+def time_of(minute: int) -> str:
+    """A minute of the day as people write it."""
     return f"{minute // 60}:{minute % 60:02}"

@@ -4,11 +4,12 @@ from dataclasses import dataclass, field
 
 from node.guest.budget import Budget
 from node.guest.heat import Cool
-from node.guest.hours import Hours, WithinHours
+from node.guest.hours import Hours
 from node.guest.power import OnMains
 from node.guest.readings import Readings
 from node.guest.rule import Rule
 from node.guest.use import Unused
+from node.guest.within_hours import WithinHours
 
 
 @dataclass(frozen=True, slots=True)

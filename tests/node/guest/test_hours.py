@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.guest.hours import DAY_MIN, Hours, WithinHours
+from node.guest.hours import DAY_MIN, Hours
+from node.guest.within_hours import WithinHours
 
 minutes = st.integers(0, DAY_MIN - 1)
 
