@@ -56,12 +56,15 @@ _LEAVING: Final = (signal.SIGTSTP, signal.SIGCONT, signal.SIGQUIT)
 class LivePanel:
     """A `Screen` for people. Lines below `level` are kept and shown with the key `l`; `keys` is None without a keyboard."""
 
-    def __init__(self, role: str, level: Level, console: Console, keys: Terminal | None) -> None:
+    def __init__(
+        self, role: str, level: Level, console: Console, keys: Terminal | None, shown_on: Terminal | None = None
+    ) -> None:
         self._role = role
         self._level = max(level, Level.WARNING)
         self._least = level
         self._console = console
         self._keys = keys
+        self._shown_on = shown_on
         self._live: Live | None = None
         self._kept: deque[Text] = deque(maxlen=KEPT_LINES)
         self._lately = Lately(time.monotonic)
@@ -123,6 +126,8 @@ class LivePanel:
     def draw(self) -> None:
         """Draws the panel as things are now; in the background nothing."""
         if self._keys is not None and not self._keys.is_foreground:
+            return
+        if self._shown_on is not None and self._shown_on.is_background:
             return
         if self._console.quiet:
             return

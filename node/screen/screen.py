@@ -68,4 +68,4 @@ def _panel(role: str, level: Level) -> Any:
 
     console = Console(file=sys.stdout, force_terminal=True, highlight=False, markup=False, emoji=False)
     keys = Terminal(sys.stdin.fileno()) if sys.stdin.isatty() else None
-    return LivePanel(role, level, console, keys)
+    return LivePanel(role, level, console, keys, Terminal(sys.stdout.fileno()))

@@ -32,6 +32,14 @@ class Terminal:
         except OSError:
             return False
 
+    @property
+    def is_background(self) -> bool:
+        """Whether the terminal listens to another process; a terminal that does not say so counts as this one's."""
+        try:
+            return os.tcgetpgrp(self.number) != os.getpgrp()
+        except OSError:
+            return False
+
     def enter(self) -> None:
         """Has keys come one by one, without echo; does nothing in the background, or when that is so already."""
         if self._saved is not None or not self.is_foreground:

@@ -1,6 +1,7 @@
 """The panel: what is drawn, which lines are above it, what the keys do."""
 
 import io
+import os
 from typing import Any
 
 import pytest
@@ -162,4 +163,20 @@ async def test_a_terminal_that_is_gone_ends_no_node(when: str) -> None:
         shown("waiting", "Nobody is there.")
         shown.draw()
     await shown.press("l")
+    shown._leave()
+
+
+def test_nothing_is_drawn_from_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also without a keyboard, as behind `</dev/null &`."""
+    shown_on = Terminal(1)
+    stream = io.StringIO()
+    console = Console(file=stream, width=100, height=24, force_terminal=True)
+    shown = LivePanel("contributor", Level.INFO, console, None, shown_on)
+    shown._status = contributor
+    monkeypatch.setattr(os, "tcgetpgrp", lambda number: os.getpgrp() + number)
+    shown.draw()
+    assert stream.getvalue() == ""
+    monkeypatch.setattr(os, "tcgetpgrp", lambda number: os.getpgrp())
+    shown.draw()
+    assert "contributor" in stream.getvalue() or "playing" in stream.getvalue()
     shown._leave()
