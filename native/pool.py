@@ -85,8 +85,8 @@ class Done:
     block; GO_ERR_STOPPED; or why the job could not be played. `plies` searched, `visits` and network `evaluations`
     done, those of a ply that was stopped included. What the thread's cache still holds of a game is not evaluated again,
     so evaluations (and nothing else) may grow when many games with long searches share a cache. `block` is the played
-    game's, b"" for a replay; of a stopped game it is `begun`. `plies` counts those that it was begun with,
-    and `digests` are the D of all, up to and with the first mismatch of a replay.
+    game's, b"" for a replay; of a stopped game it is `begun`. `plies` and `visits` count those that
+    it was begun with, and `digests` are the D of all, up to and with the first mismatch of a replay.
     """
 
     id: int

@@ -239,7 +239,7 @@ typedef struct go_done {
   int32_t status;                  /* GO_OK, GO_ERR_MISMATCH (replay), GO_ERR_STOPPED, ... */
   int32_t bad_ply;                 /* replay: absolute ply of the first difference, or -1; -2: outside the plies (end, result, score) */
   int32_t plies;                   /* searched plies */
-  int64_t visits, evaluations;     /* those of a ply that was stopped included */
+  int64_t visits, evaluations;     /* those of a ply that was stopped included; visits also those that a game was begun with */
   size_t block_len;                /* bytes of the block, or of the begun game of one that was stopped; 0 for a replay */
 } go_done;
 

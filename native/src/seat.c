@@ -59,7 +59,7 @@ static int begin_ply(go_seat *seat) {
 
 /* Records and plays what the begun game has, as if it had been searched here. */
 static int take_up(go_seat *seat) {
-  const go_task *task = seat->task;
+  go_task *task = seat->task;
   const uint8_t *digests;
   go_block begun;
   go_ply ply;
@@ -68,6 +68,8 @@ static int take_up(go_seat *seat) {
   for (int32_t i = 0; status == GO_OK && i < begun.plies; i++) {
     status = go_block_read_ply(&begun, i, digests + 32 * i, &ply);
     if (status == GO_OK) status = go_record_add(&seat->record, &ply);
+    for (int32_t at = 0; status == GO_OK && at < begun.width; at++) task->done.visits += ply.visits[at];
+    if (status == GO_OK) task->done.visits++; /* the root's own */
     if (status == GO_OK && ply.move >= begun.width) status = GO_ERR_FORMAT;
     if (status == GO_OK && go_game_play(seat->game, ply.move, GO_EMPTY) != GO_OK) status = GO_ERR_MISMATCH;
     if (status == GO_OK && seat->game->end != GO_END_NONE) status = GO_ERR_MISMATCH;
