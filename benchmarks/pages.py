@@ -63,6 +63,8 @@ def fill(db: sqlite3.Connection, batches: int) -> None:
             " count(*), sum(delay_s) FROM verdicts GROUP BY 1, 2"
         )
         db.execute("INSERT INTO roles VALUES (?, 0, 'verifier', 'verifier-0', NULL)", (people[0],))
+        query = "SELECT key, max(number), max(unix_s) / 3600 FROM batches GROUP BY key"
+        newest = {key: last for key, *last in db.execute(query)}
         for number, key in enumerate(people):
             values = (
                 key,
@@ -79,6 +81,7 @@ def fill(db: sqlite3.Connection, batches: int) -> None:
                 90,
                 50_000,
                 b"",
+                *newest.get(key, (None, None)),
             )
             db.execute(f"INSERT INTO contributors VALUES ({', '.join('?' * len(values))})", values)
         for row in trained(rng):
@@ -183,7 +186,7 @@ def main() -> None:
             "release": f"/releases/{newest}",
             "contributors": "/contributors",
             "contributors of a week": "/contributors?window=week",
-            "contributors by name": "/contributors?q=99",
+            "contributors by name": "/contributors?q=name-99",
             "contributor": f"/contributors/{busiest}",
             "verification": "/verification",
             "bans": "/bans",

@@ -91,12 +91,12 @@ def _check_length(path: Path) -> None:
         raise ControlError(f"{path}: this name is too long for a socket; use a directory with a shorter name.")
 
 
-def ask(path: Path, command: str) -> dict[str, Any]:
-    """Sends one command to the node whose socket is at `path`; raises ControlError when none answers."""
+def ask(path: Path, command: str, within_s: float = ANSWER_WITHIN_S) -> dict[str, Any]:
+    """Sends one command to the node whose socket is at `path`; raises ControlError when none answers in time."""
     _check_length(path)
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(ANSWER_WITHIN_S)
+            connection.settimeout(within_s)
             connection.connect(str(path))
             connection.sendall(command.encode() + b"\n")
             answer = json.loads(connection.makefile("rb").readline(MAX_ANSWER_BYTES) or b"null")

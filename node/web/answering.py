@@ -36,12 +36,13 @@ class Moved:
 
 
 class Desk:
-    """Answers from the file at `path`, for the node with `node` as its key."""
+    """Answers from the file at `path`, for the node with `node` as its key; styles and modules are below `static`."""
 
-    def __init__(self, path: Path, node: bytes, version: str) -> None:
+    def __init__(self, path: Path, node: bytes, version: str, static: str) -> None:
         self._path = path
         self._node = node
         self._version = version
+        self._static = static
         self._templates = environment()
 
     def page(self, template: str, ask: Ask, more: Callable[[Any, Request], Mapping[str, Any]] | None = None) -> Any:
@@ -61,7 +62,8 @@ class Desk:
                     return Response(status_code=304, headers=headers)
                 found = _asked(ask, db, request)
             if isinstance(found, Moved):
-                return RedirectResponse((API if is_json else "") + found.path, 302)
+                query = f"?{request.url.query}" if request.url.query else ""
+                return RedirectResponse((API if is_json else "") + found.path + query, 302)
             if is_json:
                 return JSONResponse({"seen": to_json(head), "answer": to_json(found)}, headers=headers)
             values = {} if more is None else more(found, request)
@@ -113,6 +115,7 @@ class Desk:
         self, template: str, request: Request, head: Seen | None, code: int, headers: Mapping[str, str], **values: Any
     ) -> Response:
         found = {"seen": head, "path": request.url.path, "query": dict(request.query_params), "version": self._version}
+        found["static"] = self._static
         text = render(self._templates, template, {**found, **values})
         return Response(text, code, dict(headers), "text/html; charset=utf-8")
 

@@ -4,9 +4,7 @@ Page: docs/pages.md. Permanent names are whole digests; the first digits of one,
 """
 
 import importlib.metadata
-import mimetypes
 from collections.abc import Callable, Collection, Mapping
-from importlib.resources import files
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any, Final
@@ -18,26 +16,26 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
-from node.control import ControlError, ask
 from node.disk.home import Home
 from node.disk.keyring import KeyringError, load_public
 from node.web.answering import API, IMMUTABLE, Ask, Desk, Moved
 from node.web.elo_graph import axis_of, elo_graph
 from node.web.guard import Guard
 from node.web.model.schema import NAME, reading
-from node.web.model.source import reading_source
+from node.web.own_node import OwnNode
 from node.web.queries.bans import bans, proof, proof_bytes
 from node.web.queries.contributors import contributor, contributors
-from node.web.queries.network import NetworkAnswer, ThisNode, links_of, network
+from node.web.queries.network import network
 from node.web.queries.overview import Overview, overview
 from node.web.queries.records import NotFound, whole_name
 from node.web.queries.releases import release, releases
 from node.web.queries.verification import verification
-from node.web.site import Site, files_below
+from node.web.site import Site
+from node.web.static_files import Static
 from protocol.layout import CHECKPOINT, PUBLIC
 
-STATIC_FOR_S: Final = 3600
 ZIPPED_BY: Final = 4
 """How hard answers are compressed; more takes longer than it saves."""
 
@@ -46,7 +44,9 @@ def make_app(home: Home, *, proxies: Collection[str] = (), hosts: Collection[str
     """The application for the node's directory, whose `pages.db` is there (`node.web.model`); the rest is `Guard`'s."""
     version = importlib.metadata.version("gonode")
     path, node = home.directory / NAME, _node_key(home)
-    desk = Desk(path, node, version)
+    static = Static()
+    desk = Desk(path, node, version, static.base)
+    live = desk.live_page("network.html", lambda db, request: network(db, request.state.own_node))
     routes = [
         *_both("/", desk.page("overview.html", lambda db, request: overview(db), _graph)),
         *_both("/releases", desk.page("releases.html", lambda db, request: releases(db, _before(request)))),
@@ -69,9 +69,9 @@ def make_app(home: Home, *, proxies: Collection[str] = (), hosts: Collection[str
             "/proofs/{name}",
             desk.page("proof.html", _named("convictions", "id", lambda db, name, _: proof(db, name)), _address),
         ),
-        *_both("/network", desk.live_page("network.html", lambda db, _: _network(db, home, node, version))),
-        Route("/static/{path:path}", _static()),
-        *_audit(home),
+        *_both("/network", _network(OwnNode(home, node, version), live)),
+        Route("/static/{path:path}", static.answer),
+        *_audit(home, static),
     ]
     handlers = {HTTPException: desk.refused, 500: desk.refused}
     app = GZipMiddleware(Starlette(routes=routes, exception_handlers=handlers), compresslevel=ZIPPED_BY)
@@ -112,18 +112,14 @@ def _graph(found: Overview, request: Request) -> Mapping[str, Any]:
     return {"graph": elo_graph(found.points, axis, has_refused), "axis": axis, "has_refused": has_refused}
 
 
-def _network(db: Connection, home: Home, node: bytes, version: str) -> NetworkAnswer:
-    with reading_source(home.database, home.load_ticket().run) as source:
-        known, last_unix_s = source.known_peers()
-    try:
-        status = ask(home.control, "status")
-    except ControlError:
-        this = ThisNode(node, "", version, None, None, known, last_unix_s)
-    else:
-        size = status.get("log_size")
-        role, links = str(status.get("role", "")), links_of(status)
-        this = ThisNode(node, role, version, size if isinstance(size, int) else None, links, known, last_unix_s)
-    return network(db, this)
+def _network(own: OwnNode, page: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """The page about this node, which is asked before the pages' file is opened."""
+
+    def answer(request: Request) -> Response:
+        request.state.own_node = own.get()
+        return page(request)
+
+    return answer
 
 
 def _proof_file(path: Path) -> Callable[[Request], Response]:
@@ -145,36 +141,26 @@ def _address(found: Any, request: Request) -> Mapping[str, Any]:
     return {"address": f"{request.url.scheme}://{request.url.netloc}"}
 
 
-def _static() -> Callable[[Request], Response]:
-    """Styles, modules and icon, from memory."""
-    known = dict(files_below(files("node.web").joinpath("static")))
-
-    def answer(request: Request) -> Response:
-        path = request.path_params["path"]
-        if path not in known:
-            raise HTTPException(404)
-        kind = "text/javascript" if path.endswith(".js") else mimetypes.guess_type(path)[0]
-        return Response(
-            known[path], 200, {"Cache-Control": f"max-age={STATIC_FOR_S}"}, kind or "application/octet-stream"
-        )
-
-    return answer
-
-
-def _audit(home: Home) -> list[BaseRoute]:
-    """The audit page, where this directory has a public folder for it to check."""
-    if not (home.public / CHECKPOINT).is_file():
-        return []
+def _audit(home: Home, static: Static) -> list[BaseRoute]:
+    """The audit page, and for it to check the directory's public folder, once it is there."""
     page = Site(f"/{PUBLIC}/", home.load_ticket().run).files()["index.html"]
-    page = page.replace(b'"static/', b'"/static/')
+    page = page.replace(b'"static/', f'"{static.base}/'.encode())
+    folder = StaticFiles(directory=home.public, check_dir=False)
 
     def audit(request: Request) -> Response:
+        if not (home.public / CHECKPOINT).is_file():
+            raise HTTPException(404, "No published log is here to be checked; `gonode audit` follows the run itself.")
         return Response(page, 200, {"Cache-Control": "no-cache"}, "text/html; charset=utf-8")
+
+    async def public(scope: Scope, receive: Receive, send: Send) -> None:
+        if not home.public.is_dir():
+            raise HTTPException(404)
+        await folder(scope, receive, send)
 
     return [
         Route("/audit", audit),
         Route("/audit/", lambda request: RedirectResponse("/audit", 301)),
-        Mount(f"/{PUBLIC}", StaticFiles(directory=home.public)),
+        Mount(f"/{PUBLIC}", public),
     ]
 
 

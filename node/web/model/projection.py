@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from node.web.model.events import TimeOf, write_event
 from node.web.model.fates import row_of
-from node.web.model.sums import MOST, BatchRow, SumChanges, capped
+from node.web.model.sums import MOST, RINGER, BatchRow, SumChanges, capped
 from node.web.model.training import (
     GATES_CHANGE,
     RELEASES_CHANGE,
@@ -81,10 +81,19 @@ class Projection:
     def _write_people(self) -> None:
         numbers = {peer: number for number, peer in enumerate(self._state.registry.peers, 1)}
         for each in standings(self._state):
-            row = _person(each, numbers[each.peer])
+            row = (*_person(each, numbers[each.peer]), *self._last_of(each.peer))
             if self._people.get(each.peer) != row:
                 self._people[each.peer] = row
                 self._db.execute(f"INSERT OR REPLACE INTO contributors VALUES ({', '.join('?' * len(row))})", row)
+
+    def _last_of(self, peer: bytes) -> tuple[int | None, int | None]:
+        """The newest batch that counts for a key, and its hour."""
+        identity = self._state.batches.identity(peer)
+        if identity is None or identity.peer != peer:
+            return None, None
+        rows = (self._batches[batch.index] for batch in reversed(identity.batches))
+        row = next((row for row in rows if row.fate != RINGER), None)
+        return (None, None) if row is None else (row.number, row.hour)
 
     def _write_roles(self) -> None:
         self._db.execute("DELETE FROM roles")

@@ -15,7 +15,7 @@ from typing import Final
 from node.web.model import sums
 
 NAME: Final = "pages.db"
-VERSION: Final = 2
+VERSION: Final = 3
 DEADLINE_S: Final = 2.0
 _STEPS_A_LOOK: Final = 2000
 
@@ -34,9 +34,12 @@ CREATE TABLE contributors (
     key BLOB PRIMARY KEY, number INTEGER NOT NULL, name TEXT NOT NULL, standing TEXT NOT NULL, reason TEXT NOT NULL,
     entry INTEGER, passed INTEGER NOT NULL, needed INTEGER NOT NULL, credit_plies INTEGER NOT NULL,
     credit_visits INTEGER NOT NULL, held INTEGER NOT NULL, released INTEGER NOT NULL, q_ppm INTEGER,
-    replaced_by BLOB NOT NULL
+    replaced_by BLOB NOT NULL, last_batch INTEGER, last_hour INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX contributors_by_credit ON contributors (credit_plies DESC, number);
+CREATE INDEX contributors_by_name ON contributors (name COLLATE NOCASE);
+CREATE INDEX contributors_by_batch ON contributors (last_batch);
+CREATE INDEX contributors_by_hour ON contributors (last_hour);
 CREATE TABLE releases (
     number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, name TEXT NOT NULL, parent BLOB NOT NULL, network BLOB NOT NULL,
     network_bytes INTEGER NOT NULL, shape TEXT NOT NULL, steps INTEGER NOT NULL, samples INTEGER NOT NULL,

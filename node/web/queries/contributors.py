@@ -2,6 +2,7 @@
 
 import sqlite3
 from dataclasses import dataclass
+from string import hexdigits
 
 from node.web.model.sums import HOUR_S
 from node.web.queries.records import PAGE, BadQuestion, Listed, NotFound, found, numbered, one
@@ -19,6 +20,12 @@ coalesce(s.verified_visits, 0) AS verified_visits
 _LAST = """
 (SELECT max(b.number) FROM batches b WHERE b.key = c.key) AS last_entry,
 (SELECT b.unix_s FROM batches b WHERE b.key = c.key ORDER BY b.number DESC LIMIT 1) AS last_unix_s
+"""
+
+
+BEGINS_SO = """
+SELECT key FROM contributors WHERE name >= :first_name COLLATE NOCASE AND name < :last_name COLLATE NOCASE
+UNION SELECT key FROM contributors WHERE key >= :first_key AND key <= :last_key
 """
 
 
@@ -94,23 +101,21 @@ class ContributorAnswer:
 def contributors(
     db: sqlite3.Connection, window: str = "all", search: str = "", before: str | None = None
 ) -> Listed[ContributorLine]:
-    """Contributors with most credit first, in all or for a window; those whose name or key has the searched text.
+    """Contributors with most credit first, in all or for a window; those whose name or key begins so.
 
     Raises BadQuestion.
     """
     stretch = window_of(db, window)
     text = search.strip()[:MOST_CHARACTERS]
-    pattern = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     credit, number = _before(before)
     values = {
         "hour": stretch.hour,
-        "name": f"%{pattern}%",
-        "key": f"{pattern.upper()}%",
+        **_range_of(text),
         "credit": credit,
         "number": number,
         "page": PAGE,
     }
-    like = "AND (c.name LIKE :name ESCAPE '\\' OR hex(c.key) LIKE :key ESCAPE '\\')" if text else ""
+    like = f"AND c.key IN ({BEGINS_SO})" if text else ""
     if window == "all":
         table, earned, where = "sums_by_key", "c.credit_plies", "1"
     else:
@@ -158,6 +163,13 @@ def contributor(db: sqlite3.Connection, key: bytes, before: str | None = None) -
     ).fetchone()
     line = _with(line, None if line.standing == "replaced" else rank, _rates(db, lines))
     return ContributorAnswer(line, **dict(more), days=_days(db, key), batches=_batches(db, key, before))
+
+
+def _range_of(text: str) -> dict[str, object]:
+    """Between which names, and keys where it is hexadecimal, those lie that begin with a text."""
+    is_hex = set(text) <= set(hexdigits)
+    first, last = (bytes.fromhex(text.ljust(64, end)) if is_hex else b"" for end in "0f")
+    return {"first_name": text, "last_name": f"{text}{chr(0x10FFFF)}", "first_key": first, "last_key": last}
 
 
 def _before(text: str | None) -> tuple[int, int]:

@@ -2,11 +2,15 @@
 
 import sqlite3
 from dataclasses import dataclass
+from typing import Final
 
 from node.web.model.training import PASSED
 from node.web.queries.records import one
 from node.web.queries.releases import GateLine, ReleaseLine, gates, newest, open_gate, strongest
 from node.web.queries.windows import HOURS, window_of
+
+MOST_POINTS: Final = 500
+"""So many of the newest gates are in the graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ def _stretch(db: sqlite3.Connection, name: str) -> Stretch:
         " FROM sums_by_hour WHERE hour >= ?",
         (window.hour,),
     ).fetchone()
-    query = "SELECT count(DISTINCT key) FROM sums_by_key_hour WHERE hour >= ?"
+    query = "SELECT count(*) FROM contributors WHERE last_hour >= ?"
     people = one(db, "SELECT count(*) FROM sums_by_key") if name == "all" else one(db, query, (window.hour,))
     rate = verified / window.seconds if window.seconds else None
     return Stretch(name, window.seconds, games, plies, verified, people, rate)
@@ -87,7 +91,7 @@ def _points(db: sqlite3.Connection) -> tuple[Point, ...]:
     ids = {row["number"]: row["id"] for row in rows}
     first = rows[0]
     found = [Point(first["entry"], first["unix_s"], 0, 0.0, 0.0, PASSED, 0, first["id"])]
-    for gate in gates(db):
+    for gate in gates(db, MOST_POINTS):
         if gate.elo is not None and gate.elo_error is not None:
             name = None if gate.release is None else ids.get(gate.release)
             found.append(

@@ -138,9 +138,9 @@ def open_gate(db: sqlite3.Connection) -> GateLine | None:
     return next(iter(found(db, GateLine, f"{_GATE} WHERE state = 'open' ORDER BY entry DESC LIMIT 1")), None)
 
 
-def gates(db: sqlite3.Connection) -> tuple[GateLine, ...]:
-    """All gates that are decided, in the order of the log."""
-    return found(db, GateLine, f"{_GATE} WHERE state <> 'open' ORDER BY entry")
+def gates(db: sqlite3.Connection, most: int) -> tuple[GateLine, ...]:
+    """The newest gates that are decided, in the order of the log."""
+    return found(db, GateLine, f"{_GATE} WHERE state <> 'open' ORDER BY entry DESC LIMIT ?", (most,))[::-1]
 
 
 def _files(line: ReleaseLine) -> tuple[str, ...]:

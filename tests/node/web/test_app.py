@@ -10,6 +10,7 @@ import pytest
 
 from node.disk.home import Home
 from node.matches.ratings import gate_ratings
+from node.web import own_node
 from node.web.app import make_app
 from node.web.guard import AT_ONCE
 from node.web.model.schema import NAME, open_to_write
@@ -172,12 +173,13 @@ async def test_contributors_and_their_credit(shown: Home, shown_world: World) ->
         assert [each["name"] for each in by_name] == ["ada"]
         by_key = (await visitor.get(f"/api/v1/contributors?q={listed[1]['key'][:9]}")).json()["answer"]["items"]
         assert [each["key"] for each in by_key] == [listed[1]["key"]]
+        assert (await visitor.get("/api/v1/contributors?q=da")).json()["answer"]["items"] == []
         assert (await visitor.get("/api/v1/contributors?q=%25")).json()["answer"]["items"] == []
         before = f"{listed[0]['credit_plies']}-{listed[0]['number']}"
         rest = (await visitor.get(f"/api/v1/contributors?before={before}")).json()["answer"]["items"]
         assert [(each["key"], each["rank"]) for each in rest] == [(each["key"], each["rank"]) for each in listed[1:]]
         text = words((await visitor.get("/contributors?q=nobody")).text)
-    assert "Nobody has that name or key." in text
+    assert "Nobody has a name or key that begins so." in text
 
 
 async def test_one_contributor(shown: Home, shown_world: World) -> None:
@@ -227,12 +229,44 @@ async def test_the_network_tells_no_address(shown: Home) -> None:
         found = (await visitor.get("/api/v1/network")).json()["answer"]
     assert answer.headers["cache-control"] == "no-store"
     assert "etag" not in answer.headers
-    assert found["node"]["links"] is None
+    assert found["node"]["links_in"] is found["node"]["links_out"] is None
     assert "does not run" in words(answer.text)
     roles = [each["role"] for each in found["members"]]
     assert roles[:2] == ["coordinator", "verifier"]
     assert roles.count("contributor") == 3
     assert not re.search(r"127\.0\.0\.1|/ip[46]/", answer.text)
+
+
+async def test_a_running_node_is_asked_once_and_tells_counts_alone(
+    shown: Home, shown_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def ask(path: Path, command: str, within_s: float) -> dict[str, object]:
+        asked.append(command)
+        links = [{"peer": "aa" * 32, "direction": way, "since_unix_s": 1, "score": 0.5} for way in ("in", "out", "out")]
+        return {"role": "coordinator", "log_size": 7, "links": links}
+
+    monkeypatch.setattr(own_node, "ask", ask)
+    async with visiting(shown) as visitor:
+        answers = [(await visitor.get("/api/v1/network")).json()["answer"]["node"] for _ in range(3)]
+        text = words((await visitor.get("/network")).text)
+    assert asked == ["status"]
+    assert (answers[0]["links_in"], answers[0]["links_out"], answers[0]["log_size"]) == (1, 2, 7)
+    assert "aaaa" not in str(answers) + text
+    assert "2 that it called, 1 that called it" in text
+
+
+async def test_who_was_heard_of_last(shown: Home, shown_world: World) -> None:
+    state = shown_world.state
+    async with visiting(shown) as visitor:
+        members = (await visitor.get("/api/v1/network")).json()["answer"]["members"]
+        (day, *_) = (await visitor.get("/api/v1")).json()["answer"]["stretches"]
+    newest = {each.peer.hex(): each.batches[-1].index for each in state.batches.identities}
+    assert {each["key"]: each["last_entry"] for each in members if each["role"] == "contributor"} == newest
+    last = max(each.index for each in state.subjects.all if each.verdict is not None)
+    assert next(each["lag"] for each in members if each["role"] == "verifier") <= state.size - 1 - last
+    assert day["contributors"] == len(newest)
 
 
 async def test_tags(shown: Home, shown_world: World) -> None:
@@ -275,6 +309,8 @@ async def test_short_names_lead_to_the_whole(shown: Home, shown_world: World) ->
             for digits in (8, 11, 63):
                 answer = await visitor.get(f"/{base}/{name[:digits].upper()}")
                 assert (answer.status_code, answer.headers["location"]) == (302, f"/{base}/{name}")
+            answer = await visitor.get(f"/{base}/{name[:8]}?before=7&x=1")
+            assert answer.headers["location"] == f"/{base}/{name}?before=7&x=1"
             answer = await visitor.get(f"/api/v1/{base}/{name[:9]}")
             assert answer.headers["location"] == f"/api/v1/{base}/{name}"
             for wrong in (name[:7], "0" * 64, f"{name}0", "x" * 8, "%00" * 9):
@@ -326,10 +362,27 @@ async def test_the_audit_page_is_served_beside_the_folder(shown: Home, shown_wor
         assert 'content="/public/"' in page
         for path in re.findall(r'(?:src|href)="(/static/[^"]*)"', page):
             assert (await visitor.get(path)).status_code == 200, path
+            assert (await visitor.get(path)).headers["cache-control"].endswith("immutable"), path
+        assert "no-cache" in (await visitor.get("/static/page.css")).headers["cache-control"]
+        assert '<a href="/audit">' in (await visitor.get("/")).text
         checkpoint = await visitor.get("/public/checkpoint")
         assert checkpoint.content == (shown.public / "checkpoint").read_bytes()
         assert (await visitor.get("/public/../keys/root")).status_code == 404
         assert (await visitor.get("/public/%2e%2e/keys/root")).status_code == 404
+
+
+async def test_the_folder_to_audit_may_come_later(tmp_path: Path) -> None:
+    home = make_home(grown_world(), tmp_path / "late")
+    fill(home)
+    home.public.rename(tmp_path / "public")
+    async with visiting(home) as visitor:
+        answer = await visitor.get("/audit")
+        assert answer.status_code == 404
+        assert "No published log is here" in words(answer.text)
+        assert (await visitor.get("/public/checkpoint")).status_code == 404
+        (tmp_path / "public").rename(home.public)
+        assert (await visitor.get("/audit")).status_code == 200
+        assert (await visitor.get("/public/checkpoint")).status_code == 200
 
 
 async def test_before_anything_is_taken_in(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from node.web.model.schema import NAME, open_to_write, reading, writing
 from node.web.model.sums import BatchRow, SumChanges
 from node.web.queries.bans import bans
-from node.web.queries.contributors import contributor, contributors
+from node.web.queries.contributors import BEGINS_SO, contributor, contributors
 from node.web.queries.records import PAGE, Listed, NotFound, whole_name
 from node.web.queries.releases import releases
 from node.web.queries.verification import verification
@@ -42,7 +42,25 @@ def fill(path: Path) -> None:
         put("run", RUN, "lists", 10_000, RUN, NOW, NOW - 10**6, "rows", 0, 0, 1)
         for number, key in enumerate(keys):
             standing = "replaced" if number % 10 == 9 else "good"
-            put("contributors", key, number, f"name-{number}", standing, "", None, 1, 1, number % 4, 0, 0, 0, None, b"")
+            person = (
+                key,
+                number,
+                f"name-{number}",
+                standing,
+                "",
+                None,
+                1,
+                1,
+                number % 4,
+                0,
+                0,
+                0,
+                None,
+                b"",
+                None,
+                None,
+            )
+            put("contributors", *person)
         for number in range(BATCHES):
             fate = ("verified", "pending", "rejected")[number % 3]
             hours_ago = rng.randrange(300)
@@ -108,6 +126,17 @@ def test_a_window_is_the_last_hours(db: sqlite3.Connection) -> None:
         for each in followed(lambda before, window=window: contributors(db, window, before=before)):  # type: ignore[misc]
             query = "SELECT sum(plies * (fate = 'pending')), count(*) FROM batches WHERE key = ? AND unix_s >= ?"
             assert (each.pending_plies, each.games) == tuple(db.execute(query, (each.key, oldest)).fetchone())
+
+
+def test_a_name_is_looked_up_in_an_index(db: sqlite3.Connection) -> None:
+    found = followed(lambda before: contributors(db, search="NAME-1", before=before))
+    assert {each.name for each in found} == {
+        f"name-{number}" for number in range(PEOPLE) if str(number).startswith("1") and number % 10 != 9
+    }
+    values = {"first_name": "a", "last_name": "b", "first_key": b"", "last_key": b""}
+    plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {BEGINS_SO}", values)]
+    assert any("contributors_by_name" in line for line in plan)
+    assert not any(line.startswith("SCAN contributors") for line in plan)
 
 
 def test_batches_of_one(db: sqlite3.Connection) -> None:

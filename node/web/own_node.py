@@ -1,0 +1,59 @@
+"""The node whose directory is shown, as it says itself while it runs: `OwnNode`.
+
+Page: docs/pages.md. Invariants: however many ask for the page, the node is asked once in KEPT_S, by one thread, and the
+pages' file is not held open meanwhile. How many links it has is told, never with whom.
+"""
+
+import threading
+import time
+from typing import Any, Final
+
+from node.control import ControlError, ask
+from node.disk.home import Home
+from node.web.model.source import reading_source
+from node.web.queries.network import ThisNode
+
+KEPT_S: Final = 5.0
+WITHIN_S: Final = 2.0
+
+
+class OwnNode:
+    """The node in `home`, with its key."""
+
+    def __init__(self, home: Home, key: bytes, version: str) -> None:
+        self._home = home
+        self._run = home.load_ticket().run
+        self._key = key
+        self._version = version
+        self._lock = threading.Lock()
+        self._known: ThisNode | None = None
+        self._asked_s = 0.0
+
+    def get(self) -> ThisNode:
+        """What it said in the last KEPT_S; raises StoreError or sqlite3.Error."""
+        with self._lock:
+            if self._known is None or time.monotonic() - self._asked_s > KEPT_S:
+                self._known = self._ask()
+                self._asked_s = time.monotonic()
+            return self._known
+
+    def _ask(self) -> ThisNode:
+        with reading_source(self._home.database, self._run) as source:
+            known, last_unix_s = source.known_peers()
+        try:
+            status = ask(self._home.control, "status", WITHIN_S)
+        except ControlError:
+            return ThisNode(self._key, "", self._version, None, None, None, known, last_unix_s)
+        size = status.get("log_size")
+        links: list[dict[str, Any]] = status.get("links") or []
+        inwards = sum(link.get("direction") == "in" for link in links)
+        return ThisNode(
+            key=self._key,
+            role=str(status.get("role", "")),
+            version=self._version,
+            log_size=size if isinstance(size, int) else None,
+            links_in=inwards,
+            links_out=len(links) - inwards,
+            known_nodes=known,
+            last_seen_unix_s=last_unix_s,
+        )
