@@ -77,6 +77,16 @@ def node(way: str, directory: Path, supervisor: str | None = None) -> Iterator[s
         process.communicate()
 
 
+@contextmanager
+def handling(number: signal.Signals, handler: signal.Handlers) -> Iterator[None]:
+    """What children that start meanwhile do with a signal, whatever this process inherited."""
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
 def until_answers(directory: Path, process: subprocess.Popen[str]) -> None:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
@@ -142,7 +152,7 @@ def test_what_plays_nothing_cannot_rest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("way", ["SIGTERM", "SIGHUP", "command"])
 def test_who_is_stopped_puts_down_what_is_under_way(way: str, tmp_path: Path) -> None:
-    with node("putting down", tmp_path) as process:
+    with handling(signal.SIGHUP, signal.SIG_DFL), node("putting down", tmp_path) as process:
         if way.startswith("SIG"):
             process.send_signal(signal.Signals[way])
         else:
@@ -180,14 +190,10 @@ def test_a_supervisor_that_is_gone(tmp_path: Path) -> None:
 
 
 def test_who_ignores_a_hangup_goes_on(tmp_path: Path) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a child has it too
-    try:
-        with node("slow", tmp_path) as process:
-            process.send_signal(signal.SIGHUP)
-            time.sleep(0.3)
-            assert process.poll() is None
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    with handling(signal.SIGHUP, signal.SIG_IGN), node("slow", tmp_path) as process:
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        assert process.poll() is None
 
 
 def test_a_killed_node_starts_again(tmp_path: Path) -> None:
