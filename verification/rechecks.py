@@ -5,6 +5,7 @@ index assigns other verifiers and draws games anew. An order only ever has more 
 """
 
 from collections import deque
+from collections.abc import Sequence
 
 from protocol.entries import Entry
 from protocol.orders import Exit, Scrutiny, VoidEpoch
@@ -113,9 +114,7 @@ class Rechecks:
 
         def change() -> None:
             self._void.add((info.verifier, info.epoch))
-            judged = self._batches.judged(info.verifier, info.epoch)
-            self.distrust(info.verifier, index)
-            self._judge_anew(judged, index, info.verifier)
+            self.distrust(info.verifier, index, self._batches.judged(info.verifier, info.epoch))
 
         return change
 
@@ -123,10 +122,14 @@ class Rechecks:
         """Whether an epoch was voided."""
         return (epoch.verifier, epoch.epoch) in self._void
 
-    def distrust(self, verifier: bytes, index: int) -> None:
-        """From entry `index` on a verifier judges nothing; others judge what it has not finished."""
+    def distrust(self, verifier: bytes, index: int, anew: Sequence[BatchSubject] = ()) -> None:
+        """From entry `index` on a verifier judges nothing; others judge what it has not finished, and the batches of `anew`.
+
+        These are ordered before anything is let go: what is judged anew is not released by the same entry.
+        """
         undecided = list(self._batches.undecided())
         self._subjects.distrust(verifier, undecided)
+        self._judge_anew(anew, index, verifier)
         self._batches.absolve(undecided, index)
 
     def convict(self, verifier: bytes, index: int) -> None:
@@ -136,15 +139,14 @@ class Rechecks:
 
     def doubt(self, verifier: bytes, since: int, index: int, held_too: bool = False) -> None:
         """Verdicts that a verifier logged from `since` on are judged anew; with `held_too` all of held batches."""
-        self.distrust(verifier, index)
         looks = [
             look
             for look in self._batches.judged(verifier)
             if look.verdict_index >= since or (held_too and batch_of(look).released_at is None)
         ]
-        self._judge_anew(looks, index, verifier)
+        self.distrust(verifier, index, looks)
 
-    def _judge_anew(self, looks: list[BatchSubject], index: int, but: bytes) -> None:
+    def _judge_anew(self, looks: Sequence[BatchSubject], index: int, but: bytes) -> None:
         batches = {batch_of(look).index: batch_of(look) for look in looks}
         for batch in batches.values():
             if batch.is_accepted_batch and not batch.dropped:

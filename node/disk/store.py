@@ -155,15 +155,15 @@ class Store:
         return None if row is None else bytes(row[0])
 
     def entries(self, start: int, limit: int, max_bytes: int = 1 << 20) -> list[bytes]:
-        """Up to `limit` entries from `start` on that have up to `max_bytes` together."""
+        """Up to `limit` entries from `start` on that have up to `max_bytes` together; raises StoreError for a damaged one."""
         found: list[bytes] = []
         total = 0
         rows = self._db.execute("SELECT entry FROM log WHERE number >= ? ORDER BY number LIMIT ?", (start, limit))
         for (entry,) in rows:
-            total += len(entry)
+            total += len(_require_bytes(entry))
             if total > max_bytes:
                 break
-            found.append(bytes(entry))
+            found.append(entry)
         rows.close()
         return found
 
@@ -174,9 +174,7 @@ class Store:
             while page := self._db.execute(query, (start,)).fetchall():
                 start += len(page)
                 for (entry,) in page:
-                    if not isinstance(entry, bytes):
-                        raise StoreError("The log in the store is damaged: an entry is no bytes.")
-                    yield entry
+                    yield _require_bytes(entry)
         except sqlite3.DatabaseError as error:
             raise StoreError(f"The log in the store is damaged: {error}.") from error
 
@@ -374,3 +372,9 @@ class Store:
             (found,) = self._db.execute(f"PRAGMA quick_check({table})").fetchone()
             if found != "ok":
                 raise StoreError(f"The store {path} is damaged: {found}.")
+
+
+def _require_bytes(entry: object) -> bytes:
+    if not isinstance(entry, bytes):
+        raise StoreError("The log in the store is damaged: an entry is no bytes.")
+    return entry

@@ -13,9 +13,9 @@ import trio
 
 from node.control import Command
 from node.events import Field
+from node.screen.clean import clean
 from node.screen.lately import Lately
 from node.screen.level import Level, level_of
-from node.screen.panel import clean
 from node.screen.row import Row
 from node.screen.rows import rows_now
 

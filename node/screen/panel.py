@@ -9,6 +9,7 @@ from typing import Final
 
 from rich.text import Text
 
+from node.screen.clean import clean
 from node.screen.row import Row
 
 LABEL_WIDTH: Final = 10
@@ -16,7 +17,6 @@ NARROW: Final = 30
 """Below this width labels get lines of their own."""
 
 DOT: Final = " · "
-_SHOWN: Final = "·°…"
 _PLAIN: Final = str.maketrans({"·": "|", "°": "'", "…": "~"})
 
 
@@ -65,10 +65,3 @@ def _folded(text: str, width: int) -> list[str]:
         else:
             lines += [word[at : at + width] for at in range(0, len(word), width)]
     return lines
-
-
-def clean(text: str) -> str:
-    """Printable ASCII and our own signs, each a column wide; a blank for control characters, else a question mark."""
-    return "".join(
-        letter if " " <= letter <= "~" or letter in _SHOWN else "?" if letter.isprintable() else " " for letter in text
-    )

@@ -42,7 +42,7 @@ async def refused(
 ) -> tuple[Simulation, list[str]]:
     """A run whose trainer fails so first, until it is over; gives too what the coordinator said it was doing."""
     manifest = sim_manifest()
-    slowly = replace(manifest, window=replace(manifest.window, new_rows=300))
+    slowly = replace(manifest, window=replace(manifest.window, new_rows=900))
     async with simulated(folder, slowly, "given up") as sim:
         sim.train = failing(failures)
         sim.start()

@@ -72,7 +72,7 @@ def test_play_pauses_while_many_batches_wait(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(contributor, "MOST_WAITING", 3)
     sim = virtually(with_a_small_backlog, tmp_path)
     said = [event.text for event in sim.said("waiting", sim.contributors[0]) if "Play" in event.text]
-    assert said == ["Play is paused: 3 batches wait to be logged.", "Play goes on."]
+    assert said == ["Play is paused: 3 batches wait to be logged. Nothing is lost.", "Play goes on."]
 
 
 async def with_a_lost_blob(folder: Path) -> Simulation:

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from node.screen.panel import clean, panel, wrapped
+from node.screen.clean import clean
+from node.screen.panel import panel, wrapped
 from node.screen.row import Row, Tone
 
 ROWS = st.lists(

@@ -188,7 +188,7 @@ def test_a_run_with_a_gumbel_root_is_played_judged_and_audited() -> None:
     assert world.judge(world.play(ada)) is None
     world.admit()
     world.cycle()
-    wrong = world.judge(world.play(bob, edit=edits.of_game(1, edits.value(6))))
+    wrong = world.judge(world.play(bob, edit=edits.of_game(1, edits.value(0))))
     assert wrong is not None
     assert wrong.label == "value"
     assert failures(audited(world.public(), full=True)) == {}
