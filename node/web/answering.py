@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
+from node.web.guard import FILES
 from node.web.model.schema import reading
 from node.web.queries.records import BadQuestion, NotFound, to_json
 from node.web.queries.seen import Seen, seen
@@ -91,6 +92,8 @@ class Desk:
         headers = {"Cache-Control": "no-store"}
         if request.url.path.startswith(API):
             return JSONResponse({"error": sentence}, status, headers)
+        if request.url.path.startswith(FILES):
+            return PlainTextResponse(f"{sentence}\n", status, headers)  # no database for what counts for nothing
         try:
             with self._looking() as db:
                 head = seen(db, self._node)

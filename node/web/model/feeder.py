@@ -14,7 +14,7 @@ from node.disk.store import StoreError
 from node.following.puller import LogRefused
 from node.reports.clock import Clock
 from node.web.model.projection import Projection
-from node.web.model.schema import NAME, empty, inode_of, open_to_write, writing
+from node.web.model.schema import NAME, empty, inode_of, is_damaged, open_to_write, writing
 from node.web.model.source import Seen, Source, reading_source
 from protocol.entries import Entry
 from protocol.errors import ProtocolError
@@ -61,9 +61,9 @@ class Feeder:
             self._reopen()
         try:
             return self._step()
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError:
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) or not is_damaged(self._db):
+                raise
             self._reopen()
             return True
 

@@ -15,7 +15,7 @@ from typing import Final
 from node.web.model import sums
 
 NAME: Final = "pages.db"
-VERSION: Final = 3
+VERSION: Final = 4
 DEADLINE_S: Final = 2.0
 _STEPS_A_LOOK: Final = 2000
 
@@ -104,6 +104,16 @@ def inode_of(path: Path) -> int | None:
         return path.stat().st_ino
     except FileNotFoundError:
         return None
+
+
+def is_damaged(db: sqlite3.Connection) -> bool:
+    """Whether SQLite finds the file itself to be damaged."""
+    try:
+        return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok")
+    except sqlite3.OperationalError:
+        return False
+    except sqlite3.DatabaseError:
+        return True
 
 
 def empty(db: sqlite3.Connection) -> None:

@@ -16,6 +16,7 @@ FATES: Final = (VERIFIED, PENDING, REJECTED)
 UNITS: Final = ("batches", "games", "plies", "visits")
 COLUMNS: Final = tuple(f"{fate}_{unit}" for fate in FATES for unit in UNITS)
 HOUR_S: Final = 3600
+DAY_HOURS: Final = 24
 NO_HOUR: Final = -1
 """The hour of what no head has a time for."""
 MOST: Final = 2**63 - 1
@@ -27,6 +28,7 @@ TABLES: Final = {
     "sums_by_hour": ("hour",),
     "sums_by_key": ("key",),
     "sums_by_key_hour": ("hour", "key"),
+    "sums_by_key_day": ("day", "key"),
     "sums_by_release": ("release",),
 }
 
@@ -62,7 +64,7 @@ def capped(number: int) -> int:
 def schema() -> str:
     """The tables of sums."""
     sums = ", ".join(f"{column} INTEGER NOT NULL" for column in COLUMNS)
-    types = {"hour": "INTEGER", "key": "BLOB", "release": "INTEGER"}
+    types = {"hour": "INTEGER", "day": "INTEGER", "key": "BLOB", "release": "INTEGER"}
     return (
         "".join(
             f"CREATE TABLE {table} ({', '.join(f'{name} {types[name]} NOT NULL' for name in key)}, {sums}, "
@@ -113,6 +115,7 @@ class SumChanges:
             "sums_by_hour": (row.hour,),
             "sums_by_key": (row.key,),
             "sums_by_key_hour": (row.hour, row.key),
+            "sums_by_key_day": (row.hour // DAY_HOURS, row.key),
             "sums_by_release": (row.release,),
         }
         for target in keys.items():

@@ -4,7 +4,7 @@ import sqlite3
 from dataclasses import dataclass
 from string import hexdigits
 
-from node.web.model.sums import HOUR_S
+from node.web.model.sums import DAY_HOURS, HOUR_S
 from node.web.queries.records import PAGE, BadQuestion, Listed, NotFound, found, numbered, one
 from node.web.queries.windows import window_of
 
@@ -110,6 +110,7 @@ def contributors(
     credit, number = _before(before)
     values = {
         "hour": stretch.hour,
+        "day": -(-stretch.hour // DAY_HOURS),
         **_range_of(text),
         "credit": credit,
         "number": number,
@@ -123,7 +124,9 @@ def contributors(
         sums = ", ".join(
             f"sum({fate}_{unit}) AS {fate}_{unit}" for fate in ("verified", "pending", "rejected") for unit in columns
         )
-        table = f"(SELECT key, {sums} FROM sums_by_key_hour WHERE hour >= :hour GROUP BY key)"
+        whole = "SELECT * FROM sums_by_key_day WHERE day >= :day"
+        begun = f"SELECT * FROM sums_by_key_hour WHERE hour >= :hour AND hour < :day * {DAY_HOURS}"
+        table = f"(SELECT key, {sums} FROM ({whole} UNION ALL {begun}) GROUP BY key)"
         earned, where = "CASE WHEN c.credit_plies > 0 THEN s.verified_plies ELSE 0 END", "s.key IS NOT NULL"
     query = f"""
     SELECT c.*, NULL AS rank, NULL AS plies_per_h, {_LAST} FROM (

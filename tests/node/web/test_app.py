@@ -368,6 +368,9 @@ async def test_the_audit_page_is_served_beside_the_folder(shown: Home, shown_wor
         checkpoint = await visitor.get("/public/checkpoint")
         assert checkpoint.content == (shown.public / "checkpoint").read_bytes()
         assert (await visitor.get("/public/../keys/root")).status_code == 404
+        for path in ("/public/nothing", "/static/nothing"):
+            missing = await visitor.get(path)
+            assert (missing.status_code, missing.text) == (404, "There is no such page.\n")
         assert (await visitor.get("/public/%2e%2e/keys/root")).status_code == 404
 
 

@@ -228,6 +228,18 @@ def test_a_file_that_is_deleted_or_replaced_meanwhile_is_made_anew(home: Home, t
     feeder.close()
 
 
+def test_a_damaged_store_is_not_taken_for_a_damaged_file(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    feeder = Feeder(home)
+
+    def fails(*_: object) -> None:
+        raise sqlite3.DatabaseError("database disk image is malformed")
+
+    monkeypatch.setattr(feeder, "_target", fails)
+    with pytest.raises(sqlite3.DatabaseError, match="malformed"):
+        feeder.step()
+    feeder.close()
+
+
 def test_nothing_is_written_to_the_store(home: Home) -> None:
     before = home.database.read_bytes()
     fed(home)
