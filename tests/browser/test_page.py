@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from node.web.site import SERVED_ONLY
 from protocol.envelope import Envelope
 from protocol.layout import CHECKPOINT, MANIFEST
 from protocol.orders import VoidEpoch
@@ -261,5 +262,6 @@ def test_the_keyboard_is_enough(page: Page, site: ServedSite) -> None:
 
 
 def test_the_page_is_all_that_is_there(site: ServedSite) -> None:
-    modules = {path.relative_to(STATIC.parent).as_posix() for path in STATIC.rglob("*") if path.is_file()}
+    everything = {path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*") if path.is_file()}
+    modules = {f"static/{path}" for path in everything if not path.startswith(SERVED_ONLY)}
     assert set(site.pages) == modules | {"index.html"}
