@@ -127,6 +127,7 @@ def test_heads_of_another_history_stop_nothing(home: Home, world: World, monkeyp
     with Store(home.database) as store:
         for size in (15, 25, world.state.size, world.state.size + 7):
             store.put_head(cosigned(world, size, [], bytes([size % 256]) * 32))
+        store.put_head(cosigned(world, world.state.size + 9, [FIRST_UNIX_S], bytes(32)))  # its entries are not here
     monkeypatch.setattr(feeding, "AT_ONCE", 15)
     assert fed(home) == whole
 
