@@ -155,7 +155,7 @@ class Store:
         return None if row is None else bytes(row[0])
 
     def entries(self, start: int, limit: int, max_bytes: int = 1 << 20) -> list[bytes]:
-        """Up to `limit` entries from `start` on that have up to `max_bytes` together; raises StoreError for a damaged one."""
+        """Up to `limit` entries from `start` on of up to `max_bytes` together; raises StoreError for a damaged one."""
         found: list[bytes] = []
         total = 0
         rows = self._db.execute("SELECT entry FROM log WHERE number >= ? ORDER BY number LIMIT ?", (start, limit))
