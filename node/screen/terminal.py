@@ -6,6 +6,7 @@ would stop it. Ctrl-C, Ctrl-Z and Ctrl-\\ stay signals.
 
 import os
 import re
+import select
 import signal
 import termios
 from collections.abc import Iterator
@@ -65,11 +66,14 @@ class Terminal:
                 return
 
     def read(self) -> str:
-        """The keys that were pressed, once there are some, without those that send sequences, such as arrows.
+        """The keys that were pressed, without those that send sequences, such as arrows.
 
+        Does not wait: what there was to read may have been for another process until this one came to the foreground.
         Raises EOFError when the terminal is gone.
         """
         try:
+            if not select.select([self.number], [], [], 0)[0]:
+                return ""
             data = os.read(self.number, KEYS_BYTES)
         except OSError:
             data = b""
