@@ -21,6 +21,8 @@ from protocol.batch import encode_batch
 from protocol.blob import blob_digest
 from protocol.compress import compress
 from protocol.manifest import Manifest, RulesSpec
+from trainer.data import rows_file
+from trainer.data.cache import RowsCache
 from trainer.data.draws import Sampler
 from trainer.data.feeder import Feeder
 from trainer.data.minibatch import collate
@@ -71,9 +73,9 @@ def measure(subject: Subject, kernel: Kernel, seconds: float) -> tuple[Row, Wind
     """Reading, reading again and laying out; and the window."""
     manifest = manifest_of()
     with tempfile.TemporaryDirectory() as name:
-        folder, cache = Path(name), Path(name) / "cache"
-        cache.mkdir()
+        folder = Path(name)
         files = batches_of(subject, kernel, seconds, folder)
+        cache = RowsCache(folder / "cache", [rows_file.path_of(folder / "cache", file) for file in files])
         started = time.perf_counter()
         window, _ = read_window(files, manifest, refused)
         read = time.perf_counter()
