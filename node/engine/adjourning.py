@@ -7,6 +7,7 @@ or its release is out of use.
 """
 
 from collections.abc import Callable, Collection
+from functools import partial
 from hashlib import sha256
 from typing import Final, TypeVar, TypeVarTuple
 
@@ -81,10 +82,13 @@ class AdjourningEngine:
         """Stops the engine's games whenever play rests or ends, until cancelled."""
         stopped = 0
         while True:
-            await self._until(lambda: self._rests != stopped)  # noqa: B023
+            await self._until(partial(self._has_rested_since, stopped))
             stopped = self._rests
             self._forget_finished()
             await self._engine.stop()
+
+    def _has_rested_since(self, rests: int) -> bool:
+        return self._rests != rests
 
     async def until_play(self) -> None:
         """Returns once nobody holds play, or after `end`."""
