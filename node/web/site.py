@@ -22,7 +22,10 @@ from protocol.layout import BLOBS, CHECKPOINT, MANIFEST, PUBLIC, ROOT
 from protocol.seeds import run_id
 
 FOLDER: Final = f"{PUBLIC}/"
-SERVED_ONLY: Final = "pages."
+SERVED_ONLY: Final = (
+    *("pages.", "board.", "graph.", "game.", "game-", "play.", "play-"),
+    *("vendor/clsx/", "vendor/preact/", "vendor/shudan/"),
+)
 """How the names of files begin that only the server's pages need (`node.web.app`)."""
 _NEAR: Final = re.compile(r"(?:[A-Za-z0-9._~-]+/)+|\.\./(?:[A-Za-z0-9._~-]+/)*|/(?:[A-Za-z0-9._~-]+/)*", re.ASCII)
 _HOST: Final = re.compile(r"[A-Za-z0-9.-]+(?::[0-9]{1,5})?", re.ASCII)
