@@ -23,8 +23,8 @@ from node.disk.lockfile import locked
 from node.disk.store import Store
 from node.events import Events
 from node.following.follower import LogFollower
-from node.following.puller import replay_log
 from node.following.service import LogService
+from node.following.stored_log import replay_log
 from node.founding.ceremony import waiting_root
 from node.member import Member
 from node.peering.bans import Bans

@@ -10,7 +10,7 @@ from typing import Any
 from node.disk.home import Home, HomeError
 from node.disk.lockfile import locked
 from node.disk.store import Store
-from node.following.puller import replay_log
+from node.following.stored_log import replay_log
 from protocol.registration import Registration
 from protocol.seeds import PPM
 from protocol.words import counted

@@ -22,8 +22,8 @@ from node.disk.lockfile import locked
 from node.disk.store import Store, StoreError
 from node.engine.engine import Engine
 from node.events import Events
-from node.following.puller import replay_log
 from node.following.service import LogService
+from node.following.stored_log import replay_log
 from node.founding.founding import load_founding
 from node.founding.listening import ListenError
 from node.founding.root_signing import waiting_manifests, waiting_roots

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-SCHEMA_VERSION: Final = 3
+from protocol.merkle import HASH_BYTES, leaf_hash
+
+SCHEMA_VERSION: Final = 4
 
 _BANS: Final = """
 CREATE TABLE bans (
@@ -19,8 +21,11 @@ CREATE TABLE bans (
 ) STRICT, WITHOUT ROWID
 """
 
+_LEAVES: Final = "CREATE TABLE leaves (number INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT"
+
 _SCHEMA: Final = f"""
 CREATE TABLE log (number INTEGER PRIMARY KEY, entry BLOB NOT NULL) STRICT;
+{_LEAVES};
 CREATE TABLE heads (size INTEGER NOT NULL, root BLOB NOT NULL, note BLOB NOT NULL, PRIMARY KEY (size, root)) STRICT;
 CREATE TABLE kv (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE series (release BLOB PRIMARY KEY, counter INTEGER NOT NULL, ended INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -37,7 +42,8 @@ CREATE TABLE peers (
 ) STRICT, WITHOUT ROWID;
 {_BANS}"""
 
-_STEPS: Final = {1: "ALTER TABLE outbox DROP COLUMN state", 2: _BANS}
+_HASH_ALL: Final = "INSERT INTO leaves SELECT number, leaf_hash(entry) FROM log"
+_STEPS: Final = {1: ("ALTER TABLE outbox DROP COLUMN state",), 2: (_BANS,), 3: (_LEAVES, _HASH_ALL)}
 """What makes a store of each older format one of the next."""
 
 
@@ -143,10 +149,11 @@ class Store:
         return int(size)
 
     def append(self, entries: Iterable[bytes]) -> int:
-        """Adds log entries at the end, in one transaction; returns the new size."""
+        """Adds log entries at the end, and their leaf hashes, in one transaction; returns the new size."""
         with self.transaction():
-            start = self.log_size
-            self._db.executemany("INSERT INTO log VALUES (?, ?)", enumerate(entries, start))
+            for number, entry in enumerate(entries, self.log_size):
+                self._db.execute("INSERT INTO log VALUES (?, ?)", (number, entry))
+                self._db.execute("INSERT INTO leaves VALUES (?, ?)", (number, leaf_hash(entry)))
             return self.log_size
 
     def entry(self, index: int) -> bytes | None:
@@ -170,13 +177,25 @@ class Store:
     def iterate_log(self, start: int = 0) -> Iterator[bytes]:
         """All entries from `start` on, read a thousand at a time; raises StoreError for a damaged file."""
         query = "SELECT entry FROM log WHERE number >= ? ORDER BY number LIMIT 1000"
-        try:
+        with _damage():
             while page := self._db.execute(query, (start,)).fetchall():
                 start += len(page)
                 for (entry,) in page:
                     yield _require_bytes(entry)
-        except sqlite3.DatabaseError as error:
-            raise StoreError(f"The log in the store is damaged: {error}.") from error
+
+    def leaves(self) -> Iterator[bytes]:
+        """The leaf hashes of all entries, as they were when these were added; raises StoreError for a damaged one."""
+        with _damage():
+            for (found,) in self._db.execute("SELECT hash FROM leaves ORDER BY number"):
+                if not isinstance(found, bytes) or len(found) != HASH_BYTES:
+                    raise StoreError("The log in the store is damaged: a hash is none.")
+                yield found
+
+    def hash_anew(self) -> None:
+        """Makes the leaf hashes of the entries as they are now; raises StoreError for a damaged file."""
+        with _damage(), self.transaction():
+            self._db.execute("DELETE FROM leaves")
+            self._db.execute(_HASH_ALL)
 
     # ---- heads
 
@@ -350,6 +369,7 @@ class Store:
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.execute("PRAGMA trusted_schema = OFF")
+        self._db.create_function("leaf_hash", 1, leaf_hash, deterministic=True)
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if version == 0:
             with self.transaction():
@@ -359,19 +379,30 @@ class Store:
         elif version in _STEPS:
             with self.transaction():
                 for step in range(version, SCHEMA_VERSION):
-                    self._db.execute(_STEPS[step])
+                    for statement in _STEPS[step]:
+                        self._db.execute(statement)
                 self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         elif version != SCHEMA_VERSION:
             raise StoreError(f"The store {path} has format {version}; this gonode reads format {SCHEMA_VERSION}.")
         self._check(path)
 
     def _check(self, path: Path) -> None:
-        """Looks at every page but those of the log, which may be long: its entries are hashed when they are read."""
-        tables = self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'log'").fetchall()
+        """Looks at every page but those of the log, which may be long: entries are compared with their hashes when read."""
+        query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('log', 'leaves')"
+        tables = self._db.execute(query).fetchall()
         for (table,) in tables:
             (found,) = self._db.execute(f"PRAGMA quick_check({table})").fetchone()
             if found != "ok":
                 raise StoreError(f"The store {path} is damaged: {found}.")
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    """What SQLite finds wrong with the log, as a StoreError."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"The log in the store is damaged: {error}.") from error
 
 
 def _require_bytes(entry: object) -> bytes:

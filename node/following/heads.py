@@ -30,6 +30,10 @@ class LogUnbelievable(Exception):
     """The log cannot be followed any further; the message is one sentence."""
 
 
+class LogRefused(LogUnbelievable):
+    """The coordinator logged an entry that the rules do not allow."""
+
+
 class LogForked(LogUnbelievable):
     """The coordinator signed two heads that contradict each other; the proof is on disk."""
 

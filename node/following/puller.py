@@ -13,7 +13,7 @@ from node.disk.store import Head, Store
 from node.following.chains import RootChains
 from node.following.client import ENTRIES_S, LogClient
 from node.following.fork import ForkProof
-from node.following.heads import Heads, LogUnbelievable, signed_head
+from node.following.heads import Heads, LogRefused, signed_head
 from node.following.replica import Replica
 from node.following.roots import ask_for_roots
 from node.following.service import MAX_ENTRIES
@@ -23,7 +23,7 @@ from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.entries import Entry, parse_entry
 from protocol.envelope import Envelope
 from protocol.errors import BadProof, ParseError, ProtocolError, WrongSigner
-from protocol.merkle import Tree, leaf_hash, node_hash, verify_consistency
+from protocol.merkle import leaf_hash, node_hash, verify_consistency
 from protocol.root import Root
 from protocol.seeds import run_id
 from verification.faults import LogFault
@@ -33,10 +33,6 @@ _APPLIED_AT_ONCE: Final = 64
 
 OnEntry = Callable[[int, Entry], None]
 """Told of each entry once it is applied and kept: (index, entry)."""
-
-
-class LogRefused(LogUnbelievable):
-    """The coordinator logged an entry that the rules do not allow."""
 
 
 class Puller:
@@ -193,28 +189,3 @@ def _verified_beginning(entries: Sequence[bytes], run: bytes) -> Root:
     except (LogFault, ProtocolError) as error:
         raise BadProof(f"The log does not begin as its run does: {error}") from error
     return first.record
-
-
-def replay_log(replica: Replica, store: Store) -> None:
-    """Applies the entries in the store that the replica does not have yet; raises LogRefused.
-
-    Their signatures are verified from `verified_size` on.
-    """
-    verified = verified_size(store)
-    for index, entry in enumerate(store.iterate_log(replica.size), replica.size):
-        try:
-            replica.apply(entry, is_verified=index < verified)
-        except ValueError as error:
-            raise LogRefused(
-                f"The stored log holds an entry at {replica.size} that the rules refuse: {error}"
-            ) from error
-
-
-def verified_size(store: Store) -> int:
-    """How many stored entries are those that this node verified before it stored them.
-
-    The newest head that it keeps says so: their hashes have to lead to its root hash. Where they do not, none are.
-    """
-    tree = Tree(store.iterate_log())
-    head = store.newest_head(tree.size)
-    return head.size if head is not None and tree.root(head.size) == head.root else 0

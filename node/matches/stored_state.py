@@ -2,7 +2,7 @@
 
 from node.disk.home import Home
 from node.disk.store import Store
-from node.following.puller import replay_log
+from node.following.stored_log import replay_log
 from verification.state import LogState
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from node.coordinator.log_writer import LogWriter
 from node.disk.store import Store
-from node.following.puller import replay_log
+from node.following.stored_log import replay_log
 from protocol import checkpoint as notes
 from protocol.checkpoint import Checkpoint, SignedNote
 from protocol.ed25519 import SecretKey

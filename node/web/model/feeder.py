@@ -11,7 +11,7 @@ from typing import Final
 
 from node.disk.home import Home, HomeError
 from node.disk.store import StoreError
-from node.following.puller import LogRefused
+from node.following.heads import LogRefused
 from node.reports.clock import Clock
 from node.web.model.projection import Projection
 from node.web.model.schema import NAME, empty, inode_of, is_damaged, open_to_write, writing

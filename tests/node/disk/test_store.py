@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from node.disk.store import BanRecord, Head, OutboxItem, PeerRecord, Series, Store, StoreError
+from protocol.merkle import leaf_hash
 
 
 def test_log(tmp_path: Path) -> None:
@@ -105,12 +106,14 @@ def test_a_store_of_format_1_is_renewed(tmp_path: Path) -> None:
     path = tmp_path / "node.db"
     with Store(path) as store:
         store.put_outbox("batch", b"1", b"payload")
+        store.append([b"entry", b"another"])
     db = sqlite3.connect(path)
     db.executescript("ALTER TABLE outbox ADD COLUMN state TEXT NOT NULL DEFAULT 'new';")
-    db.executescript("DROP TABLE bans; PRAGMA user_version = 1;")
+    db.executescript("DROP TABLE bans; DROP TABLE leaves; PRAGMA user_version = 1;")
     db.close()
     for _ in range(2):
         with Store(path) as store:
+            assert list(store.leaves()) == [leaf_hash(b"entry"), leaf_hash(b"another")]
             assert store.waiting() == [OutboxItem(1, "batch", b"1", b"payload")]
             assert not store.put_outbox("batch", b"1", b"again")
             assert store.put_outbox("batch", b"2", b"payload")

@@ -8,9 +8,9 @@ import trio
 import trio.testing
 
 from node.following.fork import ForkProof
-from node.following.heads import LogForked
-from node.following.puller import LogRefused, replay_log
+from node.following.heads import LogForked, LogRefused
 from node.following.service import LOG_PROTOCOL
+from node.following.stored_log import replay_log
 from node.peering.call import CallRefused, call, serve_calls
 from protocol import codec
 from protocol.checkpoint import Checkpoint

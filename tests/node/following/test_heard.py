@@ -204,7 +204,7 @@ def mine_again(path: Path, number: int) -> int:
     """The cosigned size that a node knows when it starts again."""
     from node.disk.store import Store
     from node.following.heads import Heads
-    from node.following.puller import replay_log
+    from node.following.stored_log import replay_log
     from tests.node.following.copies import Rules
 
     with Store(path / str(number) / "node.db") as store:

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from node.disk.store import Head, Store
-from node.following.puller import LogRefused, replay_log, verified_size
+from node.following.heads import LogRefused
+from node.following.stored_log import replay_log, verified_tree
 from protocol import ed25519, envelope
+from protocol.merkle import leaf_hash
 from tests.verification.world import World
 from verification.state import LogState
 
@@ -88,6 +90,41 @@ def test_a_damaged_entry_is_found_and_named(index: int, world: World, path: Path
     index %= world.state.size
     damage(path, index)
     with Store(path) as store:
-        assert verified_size(store) == (world.state.size - MORE if index >= world.state.size - MORE else 0)
+        assert verified_tree(store).size == world.state.size - MORE
     with pytest.raises(LogRefused, match=f"entry at {index} "):
         replay(world, path)
+    assert len(verified) <= MORE + 2  # those of the damaged entry, and what follows the head
+
+
+def damage_hashes(path: Path, statement: str) -> None:
+    database = sqlite3.connect(path)
+    database.execute(statement)
+    database.commit()
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM leaves WHERE number > 3",
+        "DELETE FROM leaves WHERE number = 2",
+        "UPDATE leaves SET hash = zeroblob(32) WHERE number = 4",
+        "UPDATE leaves SET hash = zeroblob(31) WHERE number = 4",
+    ],
+)
+def test_damaged_hashes_are_made_anew(statement: str, world: World, path: Path, verified: list[bytes]) -> None:
+    damage_hashes(path, statement)
+    assert replay(world, path).tree.root() == world.state.tree.root()
+    assert len(verified) == MORE
+    with Store(path) as store:
+        assert list(store.leaves()) == [leaf_hash(entry) for entry in world.entries]
+
+
+def test_hashes_of_damaged_entries_verify_nothing(world: World, path: Path, verified: list[bytes]) -> None:
+    damage(path, 5)
+    damage_hashes(path, "DELETE FROM leaves")
+    with Store(path) as store:
+        assert verified_tree(store).size == 0
+    with pytest.raises(LogRefused, match="entry at 5 "):
+        replay(world, path)
+    assert len(verified) > 5

@@ -10,7 +10,7 @@ import pytest
 
 from node.disk.home import Home, HomeError
 from node.disk.store import Head, Store, StoreError
-from node.following.puller import LogRefused
+from node.following.heads import LogRefused
 from node.reports.clock import AHEAD_S
 from node.web.model import feeder as feeding
 from node.web.model.events import MOST_DELAY_S
