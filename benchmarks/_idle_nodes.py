@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from node.control import ControlError, ask
+from node.control import ControlError, ask_status
 from node.disk.home import Home
 from node.disk.keyring import create_key
 from node.peering.links import LINKS
@@ -73,12 +72,12 @@ class IdleNode:
         """The node's own process."""
         return self.command.process.pid
 
-    def status(self) -> dict[str, Any]:
-        """What `gonode status` says; nothing before it answers."""
+    def links(self) -> int:
+        """How many it has; none before it answers."""
         try:
-            return ask(self.home.control, "status")
+            return len(ask_status(self.home.control).links)
         except ControlError:
-            return {}
+            return 0
 
 
 @contextmanager
@@ -117,7 +116,7 @@ def idle_nodes() -> Iterator[list[IdleNode]]:
         stack.callback(_go_on, engine)
         nodes[-1].command.event("playing")
         for node in nodes:
-            wait_for(lambda: node.status().get("peers", 0) >= LINKS, f"links of the {node.role}", WITHIN_S)  # noqa: B023
+            wait_for(lambda: node.links() >= LINKS, f"links of the {node.role}", WITHIN_S)  # noqa: B023
         yield nodes
 
 

@@ -32,7 +32,7 @@ def _row(node: IdleNode, was: Usage, since_s: float) -> Row:
     engine = None if node.engine is None else Usage.of(node.engine)
     return {
         "node": node.role,
-        "links": float(len(node.status()["links"])),
+        "links": float(node.links()),
         "seconds": seconds,
         "% of a core": 100 * (now.cpu_s - was.cpu_s) / seconds,
         "MB": now.mb,

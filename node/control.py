@@ -1,4 +1,4 @@
-"""The running node's local socket: `gonode status`, `stop` and `drain` talk to it.
+"""The running node's local socket: `gonode status`, `stop`, `drain`, `pause` and `resume` talk to it.
 
 One JSON object a line each way. Only the directory's owner can reach it (the socket lies in the node's directory, mode
 0600).
@@ -13,8 +13,12 @@ from typing import Any
 
 import trio
 
+from node.json_record import JsonFault
+from node.status import Status
+
 Command = Callable[[], Awaitable[dict[str, Any]]]
 
+STATUS = "status"
 MAX_LINE_BYTES = 65536
 MAX_ANSWER_BYTES = 1 << 26
 MAX_PATH_BYTES = 103
@@ -27,6 +31,10 @@ ACCEPT_AGAIN_S = 0.2
 
 class ControlError(Exception):
     """One sentence about a node that does not answer."""
+
+
+class OtherVersion(ControlError):
+    """One sentence about a node whose answer is not understood here."""
 
 
 async def serve_control(path: Path, commands: dict[str, Command]) -> None:
@@ -89,6 +97,18 @@ async def _run(command: Command) -> dict[str, Any]:
 def _check_length(path: Path) -> None:
     if len(os.fsencode(path)) > MAX_PATH_BYTES:
         raise ControlError(f"{path}: this name is too long for a socket; use a directory with a shorter name.")
+
+
+def ask_status(path: Path, within_s: float = ANSWER_WITHIN_S) -> Status:
+    """How the node whose socket is at `path` stands; raises ControlError, and OtherVersion where it says no `Status`."""
+    answer = ask(path, STATUS, within_s)
+    try:
+        return Status.parse(answer)
+    except JsonFault as fault:
+        raise OtherVersion(
+            f"The node in {path.parent} is of another version of gonode, whose status is not understood here: {fault}. "
+            "Ask it with its own version, or start it again with this one."
+        ) from None
 
 
 def ask(path: Path, command: str, within_s: float = ANSWER_WITHIN_S) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 import trio
 
+from node.status import Status
+
 Field = str | int | float | bool | None
 
 
@@ -33,7 +35,7 @@ class JsonLines:
         found = {"event": event, "role": self._role, "unix_s": round(time.time(), 3), "text": text, **values}
         print(json.dumps(found), flush=True)
 
-    async def run(self, status: Callable[[], dict[str, Any]], commands: Mapping[str, Any]) -> None:
+    async def run(self, status: Callable[[], Status], commands: Mapping[str, Any]) -> None:
         """See `node.screen.screen.Screen`: events are all that is printed."""
         await trio.sleep_forever()
 

@@ -12,11 +12,12 @@ from typing import Any
 
 import trio
 
-from node.control import Command, serve_control
+from node.control import STATUS, Command, serve_control
 from node.disk.home import Home
 from node.events import Events
+from node.status import Status
 
-Beside = Callable[[Callable[[], dict[str, Any]], Mapping[str, Command]], Awaitable[None]]
+Beside = Callable[[Callable[[], Status], Mapping[str, Command]], Awaitable[None]]
 """What runs beside a role until that ends: it is given the status, and the commands that the control socket takes."""
 
 SUPERVISOR_VARIABLE = "GONODE_SUPERVISOR"
@@ -38,7 +39,7 @@ class Lifetime:
         events: Events,
         drain: Callable[[], None],
         draining: str,
-        status: Callable[[], dict[str, Any]],
+        status: Callable[[], Status],
         contributors: Callable[[], dict[str, Any]],
         interrupt: Callable[[], None] | None = None,
         beside: Sequence[Beside] = (),
@@ -76,7 +77,7 @@ class Lifetime:
 
     def _commands(self) -> dict[str, Command]:
         async def status() -> dict[str, Any]:
-            return self._status()
+            return self._status().to_json()
 
         async def contributors() -> dict[str, Any]:
             return self._contributors()
@@ -94,7 +95,7 @@ class Lifetime:
         async def cannot_rest() -> dict[str, Any]:
             return {"error": "This node does not play games of its own, so there is nothing to pause."}
 
-        named = {"status": status, "contributors": contributors, "drain": drain, "stop": stop}
+        named = {STATUS: status, "contributors": contributors, "drain": drain, "stop": stop}
         return {**named, "pause": cannot_rest, "resume": cannot_rest, **self._more_commands}
 
     async def _watch_signals(self) -> None:

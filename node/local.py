@@ -14,11 +14,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import trio
 
-from node.control import ControlError, ask
+from node.control import ControlError, ask, ask_status
 from node.disk.files import naming, write_file
 from node.disk.home import Home
 from node.disk.keyring import load_or_create_key
@@ -26,6 +25,7 @@ from node.founding.founding import found_run
 from node.founding.invites import make_invite
 from node.founding.layers import NO_CHOICES, Choices
 from node.lifetime import SUPERVISOR_VARIABLE
+from node.status import Coordinating, ReleaseState, Status
 
 LOOPBACK = "/ip4/127.0.0.1/tcp/0"
 CONTRIBUTOR_NICE = "10"
@@ -56,7 +56,7 @@ class Child:
     listening: trio.Event = field(default_factory=trio.Event)
     restarts: int = -1
     last: str = ""
-    status: dict[str, Any] = field(default_factory=dict)
+    status: Status | None = None
     ended: bool = False
 
 
@@ -91,9 +91,10 @@ class LocalNetwork:
         return self.children[0]
 
     @property
-    def releases(self) -> list[dict[str, Any]]:
+    def releases(self) -> tuple[ReleaseState, ...]:
         """The releases that the coordinator reports, oldest first, release 0 not among them."""
-        return list(self.coordinator.status.get("releases", []))
+        status = self.coordinator.status
+        return status.work.releases if status is not None and isinstance(status.work, Coordinating) else ()
 
     def _prepare(self) -> None:
         directory = self.options.directory
@@ -213,7 +214,7 @@ class LocalNetwork:
             for child in self.children:
                 if child.process is not None and child.process.returncode is None and not child.ended:
                     try:
-                        child.status = await trio.to_thread.run_sync(ask, child.home.control, "status")
+                        child.status = await trio.to_thread.run_sync(ask_status, child.home.control)
                     except ControlError:
                         continue
             progress(self)

@@ -6,7 +6,7 @@ beside it what anybody has; what nobody has is asked for again, later each time.
 """
 
 import logging
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -16,8 +16,9 @@ from node.disk.home import Home
 from node.disk.publisher import Publisher
 from node.disk.store import Head
 from node.member import Member
+from node.own_status import queue_of
 from node.peering.transport import TransportError, Unreachable
-from node.status import queue_of
+from node.status import Mirroring, Queue
 from protocol.checkpoint import SignedNote
 from protocol.layout import CHECKPOINT
 from verification.audit.files import kept_blobs
@@ -64,14 +65,14 @@ class Mirror:
         self._scope = trio.CancelScope()
 
     @property
-    def queues(self) -> list[dict[str, Any]]:
+    def queues(self) -> list[Queue]:
         """The blobs that are being fetched, and those that no peer had."""
         waiting = "a peer with the blob" if self._left + len(self._absent) else None
         return [queue_of(self._member, "blob", self._left + len(self._absent), waiting, self._since_s)]
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Mirroring:
         """What `gonode status` adds of a mirror."""
-        return {"copied": self.copied, "shown": self.size, "missing": len(self._absent)}
+        return Mirroring(self.copied, self.size, len(self._absent))
 
     async def run(self) -> None:
         """Copies each new head until drained."""

@@ -4,12 +4,14 @@ Spec: docs/spec/swarm.md ("Relay"). It plays, checks and signs nothing, and noth
 """
 
 import logging
-from typing import Any, Final
+from typing import Final
 
 import trio
 
 from node.member import Member
+from node.own_status import queue_of
 from node.peering.transport import TransportError
+from node.status import Queue, Relaying
 
 log = logging.getLogger("gonode.net")
 
@@ -34,16 +36,15 @@ class PublicRelay:
         self._since_s: float | None = None
 
     @property
-    def queues(self) -> list[dict[str, Any]]:
+    def queues(self) -> list[Queue]:
         """The networks that are still to be fetched."""
-        since = None if self._since_s is None else self._member.unix_s(self._since_s)
         waiting = self._fetching if self._since_s is not None else None
-        return [{"name": "network", "length": len(self._missing()), "waiting_for": waiting, "since_unix_s": since}]
+        return [queue_of(self._member, "network", len(self._missing()), waiting, self._since_s)]
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Relaying:
         """What `gonode status` adds of a relay."""
         places, circuits = self._member.transport.relaying()
-        return {"networks": self.networks, "places": len(places), "circuits": circuits}
+        return Relaying(self.networks, len(places), circuits)
 
     async def run(self) -> None:
         """Fetches each new release's network until drained."""

@@ -6,10 +6,9 @@ What a role is made of is said here and nowhere else; the simulation puts the sa
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import trio
 
@@ -32,11 +31,12 @@ from node.launch import open_member
 from node.lifetime import Beside, Lifetime
 from node.member import Member
 from node.mirror import Mirror, check_home
+from node.own_status import status_of
 from node.peering.reachability import UseRelays
 from node.relay import PublicRelay
 from node.screen.screen import Output, Screen, open_screen
 from node.standing import contributors_of
-from node.status import status_of
+from node.status import Contributing, Status, Verifying
 from node.verifier.verifier import Verifier
 from protocol.ed25519 import SecretKey
 from verification.standing import name_of
@@ -114,7 +114,7 @@ async def _live(
     screen: Screen,
     member: Member,
     role: Contributor | Verifier | PublicRelay | Mirror,
-    status: Callable[[], dict[str, Any]],
+    status: Callable[[], Status],
     *beside: Beside,
 ) -> int:
     """Runs a role once the log begins, and answers commands from now on; a drain before the log ends the node."""
@@ -170,19 +170,18 @@ def run_contributor(
                 member, secret, engine, engine.kernel, options.engine.seats, invitation, own_name, recovery_hash
             )
 
-            def status() -> dict[str, Any]:
-                more: dict[str, Any] = {
-                    "name": name_of(member.state, secret.public) or own_name,
-                    "played": role.games,
-                    "played_plies": role.plies,
-                    "played_visits": role.visits,
-                    "today": role.today.status(),
-                    "hottest_c": guest.hottest_c,
-                    "engine": engine.status(),
-                    "paused": role.rest.status(),
-                    "queues": role.queues,
-                }
-                return status_of(member, "contributor", secret.public, role.outbox, **more)
+            def status() -> Status:
+                work = Contributing(
+                    name=name_of(member.state, secret.public) or own_name,
+                    played=role.games,
+                    played_plies=role.plies,
+                    played_visits=role.visits,
+                    today=role.today.status(),
+                    paused=role.rest.status(),
+                    hottest_c=guest.hottest_c,
+                )
+                found = status_of(member, secret.public, role.outbox, role.queues, work)
+                return replace(found, engine=engine.status())
 
             guest = Guest(guest_options or GuestOptions(), member, role, MachineReadings(), in_thread)
             return await _live(options, screen, member, role, status, *beside, guest.run)
@@ -217,13 +216,10 @@ def run_verifier(options: RoleOptions) -> int:
             options.home.fault.unlink(missing_ok=True)
             role = Verifier(member, secret, engine)
 
-            def status() -> dict[str, Any]:
-                more: dict[str, Any] = {
-                    "verdicts": role.verdicts,
-                    "replayed_plies": role.plies,
-                    "engine": engine.status(),
-                }
-                return status_of(member, "verifier", secret.public, role.outbox, role.queues, **more)
+            def status() -> Status:
+                work = Verifying(role.verdicts, role.plies)
+                found = status_of(member, secret.public, role.outbox, role.queues, work)
+                return replace(found, engine=engine.status())
 
             return await _live(options, screen, member, role, status, *beside)
 
@@ -240,8 +236,8 @@ def run_relay(options: NodeOptions) -> int:
         async with _member(options, screen, secret, serves_relay=True) as member:
             role = PublicRelay(member)
 
-            def status() -> dict[str, Any]:
-                return status_of(member, "relay", secret.public, None, role.queues, **role.status())
+            def status() -> Status:
+                return status_of(member, secret.public, None, role.queues, role.status())
 
             return await _live(options, screen, member, role, status, *beside)
 
@@ -262,8 +258,8 @@ def run_mirror(options: NodeOptions, once: bool) -> int:
                 await role.take_once()
                 return 0
 
-            def status() -> dict[str, Any]:
-                return status_of(member, "mirror", secret.public, None, role.queues, **role.status())
+            def status() -> Status:
+                return status_of(member, secret.public, None, role.queues, role.status())
 
             return await _live(options, screen, member, role, status, *beside)
 
@@ -297,8 +293,8 @@ def run_coordinator(
             home.fault.unlink(missing_ok=True)
             stop = trio.Event()
 
-            def status() -> dict[str, Any]:
-                return {**role.status(), "engine": engine.status()}
+            def status() -> Status:
+                return replace(role.status(), engine=engine.status())
 
             async def run() -> None:
                 async with trio.open_nursery() as nursery:

@@ -12,12 +12,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 import trio
 
 from node.events import Events
 from node.fatal import fatal_in
+from node.status import ServiceState
 
 log = logging.getLogger("gonode.services")
 
@@ -92,12 +93,9 @@ class Services:
         assert self._fatal is not None
         raise self._fatal
 
-    def status(self) -> list[dict[str, Any]]:
+    def status(self) -> tuple[ServiceState, ...]:
         """For `gonode status`: each service with its restarts."""
-        return [
-            {"name": each.name, "restarts": each.restarts, "last_failure": each.last_failure}
-            for each in self._services.values()
-        ]
+        return tuple(ServiceState(each.name, each.restarts, each.last_failure) for each in self._services.values())
 
     def _note(self, service: Service, error: Exception, wait_s: float) -> None:
         """Counts a failure; raises ServiceLost when there were too many."""

@@ -1,103 +1,253 @@
-"""What `gonode status` says of a running node: who it is, how far, and what it waits for from whom since when.
+"""What a running node says of itself: `Status`, and its JSON, which `gonode status --json` prints.
 
-Spec: `docs/commands.md` ("gonode status"). Ages are measured on trio's clock and shown by the wall clock as it is now, so a
-clock that was set tells no lie about how long something waits.
+Spec: `docs/commands.md` ("gonode status"). A node makes it in `node.own_status`; the screen, the metrics, the doctor and the
+pages read the record. In JSON a role's own numbers (`work`) stand beside the others.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, Self
 
-from node.member import Member
-from node.outbox import KINDS, Outbox
+from node.json_record import JsonFault, encode_record, parse_record, value_of
+from node.training.events import Progress
+
+IN, OUT = "in", "out"
+"""Who dialed: the peer, or this node."""
 
 
-def status_of(
-    member: Member, role: str, key: bytes, outbox: Outbox | None, queues: Sequence[dict[str, Any]] = (), **more: Any
-) -> dict[str, Any]:
-    """The object that `gonode status --json` prints; `queues` besides the outbox's and `more` are the role's own."""
-    state, backoff = member.state, member.reach.backoff
-    has_log, newest = state.size >= 2, member.newest_head()
-    tally = state.batches.tally(key) if role == "contributor" else state.batches.total()
-    return {
-        "role": role,
-        "version": member.build,
-        "key": key.hex(),
-        "run": state.run.hex(),
-        "run_name": state.manifest.name if has_log else None,
-        "release": state.release.name if has_log else None,
-        "release_id": state.release.id.hex() if has_log else None,
-        "log_size": state.size,
-        "newest_size": None if newest is None else newest.size,
-        "peers": len(member.transport.peers()),
-        "links": links_of(member),
-        "services": member.services.status(),
-        "fetching": fetching_of(member),
-        "bans": bans_of(member),
-        "contained": sum(member.transport.faults().values()),
-        "next_try_in_s": round(backoff.next_try_in_s, 1) if backoff.failures else None,
-        "queues": [*_outbox_queues(member, outbox), *queues],
-        "games": tally.games,
-        "plies": tally.plies,
-        "batches": tally.batches,
-        "verified": tally.verified,
-        "pending": tally.pending,
-        "rejected": tally.rejected,
-        "credit_plies": tally.credit_plies,
-        "credit_visits": tally.credit_visits,
-        **more,
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What waits, how much of it, and for what since when; None, both, where nothing is waited for."""
+
+    name: str
+    length: int
+    waiting_for: str | None = None
+    since_unix_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkState:
+    """A connection: `address` is None when the peer dialed; what is awaited longest from it, its addresses' score, and
+    how many entries it said to have, and when."""
+
+    peer: bytes
+    address: str | None
+    direction: str
+    since_unix_s: int
+    waiting_for: str | None
+    waiting_since_unix_s: int | None
+    score: int | None
+    log_size: int | None = None
+    log_unix_s: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.direction not in (IN, OUT):
+            raise ValueError(f"direction is {self.direction[:40]!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceState:
+    """A part of the node: how often it was started again, and why the last time."""
+
+    name: str
+    restarts: int
+    last_failure: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fetching:
+    """A blob that is coming, such as a network's file."""
+
+    blob: bytes
+    held_bytes: int
+    total_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class BanState:
+    """A peer that is refused now, how often it was, and how long it still is."""
+
+    peer: bytes
+    reason: str
+    times: int
+    left_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class EngineState:
+    """What evaluates: `games` in flight on each thread, `under_way` now; `canaries`: how often what is known came out."""
+
+    device: str
+    kernel: str
+    threads: int
+    games: int
+    restarts: int
+    canaries: int
+    under_way: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """What play waits for, and since when."""
+
+    waiting_for: str
+    since_unix_s: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """Games that were finished, and their plies."""
+
+    games: int
+    plies: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contributing:
+    """A contributor's own: since its start, and since midnight UTC; `hottest_c` is its processor's, in degrees Celsius."""
+
+    name: str
+    played: int
+    played_plies: int
+    played_visits: int
+    today: Played
+    paused: Pause | None
+    hottest_c: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verifying:
+    """A verifier's own, since its start."""
+
+    verdicts: int
+    replayed_plies: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseState:
+    """A release after release 0; `steps` of training lie behind it."""
+
+    name: str
+    number: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinating:
+    """A coordinator's own: the trainer's last word, pairs counted in the open gate, what others did against the rules."""
+
+    doing: str
+    training: Progress | None
+    faults: tuple[str, ...]
+    releases: tuple[ReleaseState, ...]
+    gate: int | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As the status has it; `training` is an empty object before the trainer said anything."""
+        training = {} if self.training is None else self.training.to_json()
+        return {**encode_record(self), "training": training}
+
+
+@dataclass(frozen=True, slots=True)
+class Relaying:
+    """A relay's own: networks fetched since its start, peers for which it relays, circuits that are open."""
+
+    networks: int
+    places: int
+    circuits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mirroring:
+    """A mirror's own: blobs that came since its start, entries of the head that its folder shows, blobs that nobody has."""
+
+    copied: int
+    shown: int
+    missing: int
+
+
+Work = Contributing | Verifying | Coordinating | Relaying | Mirroring
+
+WORKS: Final[Mapping[str, type[Work]]] = MappingProxyType(
+    {
+        "contributor": Contributing,
+        "verifier": Verifying,
+        "coordinator": Coordinating,
+        "relay": Relaying,
+        "mirror": Mirroring,
     }
+)
+"""What each role says of its own."""
+
+_ROLES: Final = {kind: role for role, kind in WORKS.items()}
 
 
-def _outbox_queues(member: Member, outbox: Outbox | None) -> list[dict[str, Any]]:
-    """What waits to be logged; nothing for a role that sends nothing."""
-    if outbox is None:
-        return []
-    return [
-        queue_of(member, kind, length, outbox.waiting_for if length else None, outbox.waiting_since)
-        for kind, length in ((kind, member.store.waiting_count(kind)) for kind in KINDS)
-    ]
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How a node stands. `games` to `credit_visits` count in the log: a contributor's own, else the run's.
 
+    Before there is a log, `run_name`, `release` and `release_id` are None. `relays` are the peers that relay for this node;
+    `contained` counts faults that ended nothing; a role that computes nothing has no `engine`.
+    """
 
-def queue_of(member: Member, name: str, length: int, waiting_for: str | None, since_s: float | None) -> dict[str, Any]:
-    """One queue; `since_s` is on trio's clock, and counts only where something is waited for."""
-    return {
-        "name": name,
-        "length": length,
-        "waiting_for": waiting_for or None,
-        "since_unix_s": member.unix_s(since_s) if waiting_for else None,
-    }
+    version: str
+    key: bytes
+    run: bytes
+    run_name: str | None
+    release: str | None
+    release_id: bytes | None
+    log_size: int
+    newest_size: int | None
+    peers: int
+    links: tuple[LinkState, ...]
+    relays: tuple[bytes, ...]
+    services: tuple[ServiceState, ...]
+    fetching: tuple[Fetching, ...]
+    bans: tuple[BanState, ...]
+    contained: int
+    next_try_in_s: float | None
+    queues: tuple[Queue, ...]
+    games: int
+    plies: int
+    batches: int
+    verified: int
+    pending: int
+    rejected: int
+    credit_plies: int
+    credit_visits: int
+    work: Work
+    engine: EngineState | None = None
 
+    @property
+    def role(self) -> str:
+        """The node's role, such as `contributor`."""
+        return _ROLES[type(self.work)]
 
-def links_of(member: Member) -> list[dict[str, Any]]:
-    """The connections: who dialed, since when, and what is awaited longest from that peer."""
-    found = []
-    for link in member.transport.links():
-        wait = member.transport.waits.oldest(link.peer)
-        found.append(
-            {
-                "peer": link.peer.hex(),
-                "address": link.address,
-                "direction": "in" if link.address is None else "out",
-                "since_unix_s": member.unix_s(link.since_s),
-                "waiting_for": None if wait is None else wait.what,
-                "waiting_since_unix_s": None if wait is None else member.unix_s(wait.since_s),
-                "score": None if member.links is None else member.links.table.score(link.peer),
-            }
-        )
-    return found
+    @property
+    def paused(self) -> Pause | None:
+        """Why a contributor's play rests; None of others."""
+        return self.work.paused if isinstance(self.work, Contributing) else None
 
+    @property
+    def dialed_by(self) -> int:
+        """How many of the links others made."""
+        return sum(link.direction == IN for link in self.links)
 
-def fetching_of(member: Member) -> list[dict[str, Any]]:
-    """The blobs that are coming, such as a network's file, and how much of each is here."""
-    return [
-        {"blob": digest.hex(), "held_bytes": held, "total_bytes": total}
-        for digest, held, total in member.blobs.progress()
-    ]
+    def queue(self, name: str) -> Queue | None:
+        """The queue of that name."""
+        return next((queue for queue in self.queues if queue.name == name), None)
 
+    def to_json(self) -> dict[str, Any]:
+        """The object that `gonode status --json` prints."""
+        found = {"role": self.role, **encode_record(self)}
+        work, engine = found.pop("work"), found.pop("engine")
+        return {**found, **work, **({} if engine is None else {"engine": engine})}
 
-def bans_of(member: Member) -> list[dict[str, Any]]:
-    """The peers that are refused now, why, and how long they still are."""
-    bans = [] if member.conduct is None else member.conduct.bans.now()
-    return [
-        {"peer": ban.key.hex(), "reason": ban.reason, "times": ban.times, "left_s": round(ban.left_s)} for ban in bans
-    ]
+    @classmethod
+    def parse(cls, table: Any) -> Self:
+        """Of what `to_json` gives; raises JsonFault."""
+        role = value_of(table, "role", str)
+        if role not in WORKS:
+            raise JsonFault(f"role is {role[:40]!r}")
+        return parse_record(cls, {"engine": None, **table}, work=parse_record(WORKS[role], table))

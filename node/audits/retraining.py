@@ -18,10 +18,10 @@ import trio
 
 from node.disk.blob_store import BlobStore
 from node.disk.files import write_file
+from node.json_record import value_of
 from node.training.errors import TrainingFailed
 from node.training.events import Event, Progress
 from node.training.job_file import JobSegment, TrainingJob
-from node.training.json_values import value_of
 from node.training.result import load_result, load_segment
 from node.training.train_record import Begun, state_file, train_record
 from node.training.trainer_process import train
@@ -166,7 +166,7 @@ def environment_of(capability: str) -> dict[str, str]:
 
 
 def distance_of(event: Any) -> Distance:
-    """What the event `compared` says; raises KeyError or ValueError."""
+    """What the event `compared` says; raises JsonFault."""
     state = value_of(event, "state", dict)
     network = value_of(event, "network", dict) if "network" in event else None
     return Distance(

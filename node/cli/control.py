@@ -1,17 +1,28 @@
 """`gonode status`, `stop`, `drain`, `pause` and `resume`: talk to the node that runs in a directory."""
 
 import json
-import time
+import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from node.cli.own_home import RUNS, find_home
+
+if TYPE_CHECKING:
+    from node.disk.home import Home
+    from node.status import Status
+
+T = TypeVar("T")
 
 directory_option = click.option(
     "--dir",
     "directory",
     type=click.Path(path_type=Path, file_okay=False),
-    help="The node's directory; default: the one below ~/.gonode where a node runs.",
+    help="The node's directory; default: that of `gonode join` by the settings, else the one below ~/.gonode where a node "
+    "runs.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 
@@ -20,21 +31,26 @@ json_option = click.option("--json", "as_json", is_flag=True, help="One JSON obj
 @directory_option
 @click.option("--contributors", is_flag=True, help="How every contributor stands, most credit first.")
 @json_option
-def status(directory: Path | None, contributors: bool, as_json: bool) -> int:
+@click.pass_context
+def status(context: click.Context, directory: Path | None, contributors: bool, as_json: bool) -> int:
     """Say what the running node does and what it waits for."""
+    from node.control import ask_status
+
+    home = _home(context, directory)
     if contributors:
-        return _contributors(directory, as_json)
-    answer = _ask(directory, "status")
-    click.echo(json.dumps(answer) if as_json else "\n".join(_lines(answer)))
+        return _contributors(home, as_json)
+    answer = _asked(home, ask_status)
+    click.echo(json.dumps(answer.to_json()) if as_json else _text(answer))
     return 0
 
 
 @click.command()
 @directory_option
 @json_option
-def stop(directory: Path | None, as_json: bool) -> int:
+@click.pass_context
+def stop(context: click.Context, directory: Path | None, as_json: bool) -> int:
     """Stop the running node at once; nothing finished is lost."""
-    answer = _ask(directory, "stop")
+    answer = _told(context, directory, "stop")
     click.echo(json.dumps(answer) if as_json else "Stopping.")
     return 0
 
@@ -42,9 +58,10 @@ def stop(directory: Path | None, as_json: bool) -> int:
 @click.command()
 @directory_option
 @json_option
-def drain(directory: Path | None, as_json: bool) -> int:
+@click.pass_context
+def drain(context: click.Context, directory: Path | None, as_json: bool) -> int:
     """Have the running node keep what is in flight, then end; a coordinator begins nothing new and does not end."""
-    answer = _ask(directory, "drain")
+    answer = _told(context, directory, "drain")
     click.echo(json.dumps(answer) if as_json else "Draining.")
     return 0
 
@@ -52,21 +69,22 @@ def drain(directory: Path | None, as_json: bool) -> int:
 @click.command()
 @directory_option
 @json_option
-def pause(directory: Path | None, as_json: bool) -> int:
+@click.pass_context
+def pause(context: click.Context, directory: Path | None, as_json: bool) -> int:
     """Have the running contributor stop playing at once, and keep its links and its games in flight."""
-    return _rest(directory, "pause", as_json)
+    return _rest(_told(context, directory, "pause"), as_json)
 
 
 @click.command()
 @directory_option
 @json_option
-def resume(directory: Path | None, as_json: bool) -> int:
+@click.pass_context
+def resume(context: click.Context, directory: Path | None, as_json: bool) -> int:
     """Have the running contributor play on after `gonode pause`."""
-    return _rest(directory, "resume", as_json)
+    return _rest(_told(context, directory, "resume"), as_json)
 
 
-def _rest(directory: Path | None, command: str, as_json: bool) -> int:
-    answer = _ask(directory, command)
+def _rest(answer: dict[str, Any], as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(answer))
     elif answer.get("paused"):
@@ -76,14 +94,12 @@ def _rest(directory: Path | None, command: str, as_json: bool) -> int:
     return 0
 
 
-def _contributors(directory: Path | None, as_json: bool) -> int:
+def _contributors(home: "Home", as_json: bool) -> int:
     """From the node that runs, else from the folder of one that does not."""
     from node.control import ControlError, ask
-    from node.disk.home import Home
     from node.disk.lockfile import DirectoryInUse
     from node.standing import read_contributors, table_of
 
-    home = Home(directory or _running())
     try:
         answer = ask(home.control, "contributors")
     except ControlError as error:
@@ -95,78 +111,39 @@ def _contributors(directory: Path | None, as_json: bool) -> int:
     return 0
 
 
-def _ask(directory: Path | None, command: str) -> dict[str, Any]:
-    from node.control import ControlError, ask
-    from node.disk.home import Home
+def _home(context: click.Context, directory: Path | None) -> "Home":
+    """The directory of the node that is meant; raises ControlError where none runs below ~/.gonode."""
+    from node.control import ControlError
+    from node.disk.home import HOMES
 
-    home = Home(directory or _running())
+    home = find_home(context.find_root(), directory, (RUNS,))
+    if home is None:
+        raise ControlError(f"No node runs below {HOMES}; say which directory: --dir DIR.")
+    return home
+
+
+def _told(context: click.Context, directory: Path | None, command: str) -> dict[str, Any]:
+    """What the node answers to a command."""
+    from node.control import ask
+
+    return _asked(_home(context, directory), partial(ask, command=command))
+
+
+def _asked(home: "Home", question: Callable[[Path], T]) -> T:
+    """What the node at a socket answers; a ControlError says how the last one ended, where that is known."""
+    from node.control import ControlError
+
     try:
-        return ask(home.control, command)
+        return question(home.control)
     except ControlError as error:
         if home.fault.is_file():
             raise ControlError(f"{error} The last one ended: {home.fault.read_text(encoding='utf-8')}") from None
         raise
 
 
-def _running() -> Path:
-    """The directory below ~/.gonode where a node runs; raises ControlError when none does."""
-    from node.control import ControlError
-    from node.disk.home import HOMES
+def _text(answer: "Status") -> str:
+    """A status in words, a line for each thing."""
+    from node.screen.details import all_rows
+    from node.screen.panel import uncut
 
-    found = sorted(socket.parent for socket in HOMES.expanduser().glob("*/control.sock"))
-    if not found:
-        raise ControlError(f"No node runs below {HOMES}; say which directory: --dir DIR.")
-    if len(found) > 1:
-        raise click.UsageError(f"Several nodes run below {HOMES} ({', '.join(f.name for f in found)}): say --dir DIR.")
-    return found[0]
-
-
-def _lines(answer: dict[str, Any]) -> list[str]:
-    lines = []
-    for name, value in answer.items():
-        if name == "queues":
-            for queue in value:
-                waits = _waits(queue["waiting_for"], queue["since_unix_s"])
-                lines.append(f"queue {queue['name']}: {queue['length']}{waits}")
-        elif name == "links":
-            lines += [_link(link) for link in value]
-        elif name == "bans":
-            lines += [
-                f"ban {ban['peer'][:8]}: {ban['left_s']} s left, times {ban['times']}: {ban['reason']}" for ban in value
-            ]
-        elif name == "services":
-            restarts = sum(service["restarts"] for service in value)
-            lines.append(f"services: {len(value)}, restarts {restarts}")
-            lines += [
-                f"service {service['name']}: restarts {service['restarts']}, the last one after: {service['last_failure']}"
-                for service in value
-                if service["restarts"]
-            ]
-        elif name == "paused":
-            if value:
-                lines.append(f"paused{_waits(value['waiting_for'], value['since_unix_s'])}")
-        elif name == "engine":
-            lines.append(
-                f"engine: {value['device']} ({value['kernel']}), threads {value['threads']}, games {value['games']}, "
-                f"restarts {value['restarts']}, canaries {value['canaries']}"
-            )
-        elif isinstance(value, list):
-            lines.append(f"{name}: {len(value)}")
-        elif not isinstance(value, dict):
-            lines.append(f"{name}: {'-' if value is None else value}")
-    return lines
-
-
-def _link(link: dict[str, Any]) -> str:
-    """One connection: the peer, who dialed, and what is awaited."""
-    way = "it dialed" if link["address"] is None else link["address"].rpartition("/p2p/")[0]
-    waits = _waits(link["waiting_for"], link["waiting_since_unix_s"])
-    return f"link {link['peer'][:8]}: {_since(link['since_unix_s'])}, {way}{waits}"
-
-
-def _waits(what: str | None, unix_s: int | None) -> str:
-    return "" if not what else f", waiting for: {what}{'' if unix_s is None else f' ({_since(unix_s)})'}"
-
-
-def _since(unix_s: int) -> str:
-    return f"since {time.strftime('%Y-%m-%d %H:%M:%SZ', time.gmtime(unix_s))}"
+    return uncut(all_rows(answer), is_ascii="utf" not in (sys.stdout.encoding or "").lower())

@@ -14,6 +14,7 @@ from node.cli.main import INTERRUPTED, NO
 
 if TYPE_CHECKING:
     from node.local import LocalNetwork
+    from node.status import Status
     from verification.audit.audit import Check
 
 
@@ -116,13 +117,13 @@ def _finish(network: "LocalNetwork", screen: "Screen", reached: bool, as_json: b
     except AuditInputError as error:  # the time was over before the first head was cosigned
         screen.say("audit", str(error))
         is_sound = False
-    state = network.coordinator.status
-    summary = {
+    status = network.coordinator.status
+    summary: dict[str, Any] = {
         "seconds": round(time.monotonic() - network.started, 1),
-        "games": state.get("games", 0),
-        "plies": state.get("plies", 0),
-        "batches": state.get("batches", 0),
-        "rejected": state.get("rejected", 0),
+        "games": 0 if status is None else status.games,
+        "plies": 0 if status is None else status.plies,
+        "batches": 0 if status is None else status.batches,
+        "rejected": 0 if status is None else status.rejected,
         "releases": release_ratings(home),
         "audit_ok": is_sound,
     }
@@ -160,31 +161,30 @@ class Screen:
         if not self._is_terminal and now - self._last < 10:
             return
         self._last = now
-        line = _line(network.coordinator.status, self._rate(now, network), now - network.started)
+        line = progress_line(network.coordinator.status, self._rate(now, network), now - network.started)
         if self._is_terminal:
             print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
         else:
             self.say("progress", line)
 
     def _rate(self, now: float, network: "LocalNetwork") -> float:
-        self._plies.append((now, network.coordinator.status.get("plies", 0)))
+        status = network.coordinator.status
+        self._plies.append((now, 0 if status is None else status.plies))
         self._plies = [point for point in self._plies if point[0] >= now - 60]
         (first_s, first), (last_s, last) = self._plies[0], self._plies[-1]
         return (last - first) / (last_s - first_s) if last_s > first_s else 0.0
 
 
-def _line(state: dict[str, Any], plies_per_s: float, seconds: float) -> str:
-    training = state.get("training") or {}
-    doing = state.get("doing", "starting")
-    if doing == "training" and training.get("steps"):
-        from node.training.events import Progress
-        from node.training.words import training_words
+def progress_line(status: "Status | None", plies_per_s: float, seconds: float) -> str:
+    """How far the network is, by its coordinator's word; None before it answers."""
+    from node.screen.rows import doing_words
+    from node.status import Coordinating
 
-        doing = f"training {training_words(Progress.parse(training))}"
-    elif doing == "gating" and state.get("gate") is not None:
-        doing = f"gating, {state['gate']} pairs counted"
+    clock = f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+    if status is None or not isinstance(status.work, Coordinating):
+        return f"{clock}  starting"
     return (
-        f"{int(seconds) // 60}:{int(seconds) % 60:02d}  {state.get('games', 0)} games  {plies_per_s:.0f} plies/s  "
-        f"verified {state.get('verified', 0)}  pending {state.get('pending', 0)}  rejected {state.get('rejected', 0)}  "
-        f"releases {len(state.get('releases', []))}  log {state.get('log_size', 0)}  {doing}"
+        f"{clock}  {status.games} games  {plies_per_s:.0f} plies/s  "
+        f"verified {status.verified}  pending {status.pending}  rejected {status.rejected}  "
+        f"releases {len(status.work.releases)}  log {status.log_size}  {doing_words(status.work)}"
     )

@@ -9,7 +9,6 @@ later.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import trio
 
@@ -27,9 +26,10 @@ from node.guest.rest import Rest
 from node.member import Member
 from node.networks import NetworkFault
 from node.outbox import BATCH, Outbox
+from node.own_status import queue_of
 from node.peering.transport import TransportError
 from node.reminder import Reminder
-from node.status import queue_of
+from node.status import Queue
 from protocol.admission import REJECTED
 from protocol.ed25519 import SecretKey
 from protocol.game_block import GameHeader
@@ -88,7 +88,7 @@ class Contributor:
         self._began = trio.current_time()
 
     @property
-    def queues(self) -> list[dict[str, Any]]:
+    def queues(self) -> list[Queue]:
         """For `gonode status`: the finished games, and why play is paused; before, what the registration waits for."""
         member = self._member
         if (reason := self._registrar.waiting_for) is not None:

@@ -7,6 +7,7 @@ import struct
 from typing import Final
 
 from node.member import Member
+from node.status import Played
 
 NAME: Final = "today"
 """Its name in the store; the value is the day since 1970, games and plies."""
@@ -26,10 +27,10 @@ class Today:
         day, games, all_plies = self._load()
         self._member.store.put(NAME, _VALUE.pack(day, games + 1, all_plies + plies))
 
-    def status(self) -> dict[str, int]:
+    def status(self) -> Played:
         """For `gonode status`."""
         _, games, plies = self._load()
-        return {"games": games, "plies": plies}
+        return Played(games, plies)
 
     def _load(self) -> tuple[int, int, int]:
         """Day, games and plies; nothing of another day."""

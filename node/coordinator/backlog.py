@@ -10,8 +10,9 @@ import trio
 
 from node.coordinator.log_writer import LogWriter
 from node.member import Member
+from node.own_status import queue_of
 from node.peering.transport import short
-from node.status import queue_of
+from node.status import Queue
 
 MOST_NAMED = 4
 
@@ -31,7 +32,7 @@ class Backlog:
         _renew(self._results, self._unplayed())
 
     @property
-    def queues(self) -> list[dict[str, Any]]:
+    def queues(self) -> list[Queue]:
         """For `gonode status`."""
         member, state = self._member, self._member.state
         verifiers = len(state.verifiers()) if state.size >= 2 else 0

@@ -27,10 +27,11 @@ from node.engine.engine import Engine
 from node.gate_player import GatePlayer
 from node.member import Member
 from node.outbox import Outbox
+from node.own_status import status_of
 from node.peering.call import serve_calls
 from node.peering.post import COSIGN_PROTOCOL, POST_PROTOCOL
 from node.standing import contributors_of
-from node.status import status_of
+from node.status import Coordinating, ReleaseState, Status
 from node.training.errors import TrainingFailed
 from node.training.trainer_process import Train
 from protocol.ed25519 import SecretKey
@@ -156,29 +157,24 @@ class Coordinator:
             self._member.events("training-failed", f"{failure} Next try in {TRAIN_AGAIN_S} s.")
             await trio.sleep(TRAIN_AGAIN_S)
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Status:
         """What `gonode status` says of a coordinator."""
         state = self._member.state
-        return status_of(
-            self._member,
-            "coordinator",
-            self._secret.public,
-            self._outbox,
-            [
-                *self._backlog.queues,
-                self.intake.door.queue,
-                self.prosecutor.queue,
-                self._filler.queue,
-                self._repeater.queue,
-            ],
+        queues = [
+            *self._backlog.queues,
+            self.intake.door.queue,
+            self.prosecutor.queue,
+            self._filler.queue,
+            self._repeater.queue,
+        ]
+        work = Coordinating(
             doing="draining" if self._working.cancel_called else self.doing,
             training=self._cycle.progress,
-            faults=[*(fault.reason for fault in state.faults), *self.prosecutor.faults, *self._overseer.faults],
-            releases=[
-                {"name": info.name, "number": info.number, "steps": info.steps} for info in state.releases.all[1:]
-            ],
+            faults=(*(fault.reason for fault in state.faults), *self.prosecutor.faults, *self._overseer.faults),
+            releases=tuple(ReleaseState(info.name, info.number, info.steps) for info in state.releases.all[1:]),
             gate=None if state.gates.open is None else state.gates.open.decision.pairs,
         )
+        return status_of(self._member, self._secret.public, self._outbox, queues, work)
 
     def contributors(self) -> dict[str, Any]:
         """What `gonode status --contributors` says, with those who wait for a probation slot and what statistics say."""

@@ -7,19 +7,20 @@ nobody who is in an open draw gives way to another registration of the same key.
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import trio
 
 from node.coordinator.log_writer import LogWriter
 from node.engine.engine import Engine
 from node.member import Member
+from node.own_status import queue_of
 from node.peering.call import CallRefused
 from node.peering.libp2p.scope import group_of
 from node.peering.pace import Pace
 from node.peering.post import Posted
 from node.peering.transport import Misdeed
-from node.status import queue_of
+from node.status import Queue
 from protocol.codec import decode, encode
 from protocol.ed25519 import SecretKey
 from protocol.entries import Entry
@@ -71,7 +72,7 @@ class Doorkeeper:
         return len(self._waiting)
 
     @property
-    def queue(self) -> dict[str, Any]:
+    def queue(self) -> Queue:
         """For `gonode status`: who waits for a slot."""
         state, length = self._member.state, len(self._waiting)
         since_s = min((each.since_s for each in self._waiting.values()), default=None)

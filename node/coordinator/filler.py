@@ -4,14 +4,13 @@ Spec: `docs/spec/fills.md`. Who is asked for what is a pure function of the log 
 it, and nothing waits for an answer.
 """
 
-from typing import Any
-
 import trio
 
 from node.coordinator.log_writer import LogWriter
 from node.member import Member
+from node.own_status import queue_of
 from node.peering.transport import short
-from node.status import queue_of
+from node.status import Queue
 from protocol.ed25519 import SecretKey
 from verification.series import Fill
 
@@ -42,7 +41,7 @@ class Filler:
         self._lapsed = state.fills.lapsed
 
     @property
-    def queue(self) -> dict[str, Any]:
+    def queue(self) -> Queue:
         """For `gonode status`: what is to be filled in, and who was asked."""
         asked = sorted({short(player) for fill in self._since for player in [*fill.assigned][-1:]})
         text = f"games of {', '.join(asked[:MOST_NAMED])}" if asked else "a contributor that may be asked"

@@ -19,8 +19,9 @@ from node.accusation import prove
 from node.coordinator.log_writer import LogWriter
 from node.engine.engine import Engine
 from node.member import Member
+from node.own_status import queue_of
 from node.peering.transport import TransportError
-from node.status import queue_of
+from node.status import Queue
 from protocol.batch import Batch, parse_game_leaf, unpack_batch
 from protocol.ed25519 import SecretKey
 from protocol.entries import parse_entry
@@ -90,7 +91,7 @@ class Prosecutor:
         return [*disputed, *self._faults.values()]
 
     @property
-    def queue(self) -> dict[str, Any]:
+    def queue(self) -> Queue:
         """For `gonode status`: accusations that are not proved yet, and what the oldest waits for."""
         length = len(self._member.state.batches.accusing())
         text, since_s = min(self._waits.values(), key=lambda wait: wait[1], default=(None, None))

@@ -5,7 +5,7 @@ store, so a kill repeats at most one. One game at a time. A wrong one is proved,
 who also looks after the verifier that accepted it; one wrong ply of somebody who has a pardon earned only means full replay.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -14,8 +14,9 @@ from node.coordinator.scrutineer import Scrutineer
 from node.engine.engine import Engine
 from node.member import Member
 from node.networks import NetworkFault
+from node.own_status import queue_of
 from node.peering.transport import TransportError
-from node.status import queue_of
+from node.status import Queue
 from protocol.batch import unpack_batch
 from protocol.codec import decode, encode
 from protocol.seeds import PPM
@@ -48,7 +49,7 @@ class Repeater:
         self.games = 0
 
     @property
-    def queue(self) -> dict[str, Any]:
+    def queue(self) -> Queue:
         """For `gonode status`: batches of which games are still to be replayed, and what the first waits for."""
         text, since_s = self._wait or (None, None)
         return queue_of(self._member, "repeats", len(self._alone) - self._done, text, since_s)

@@ -9,12 +9,12 @@ training: those of the cycles since the third-newest release, older ones are del
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from node.coordinator.growth import Growth
 from node.coordinator.log_writer import LogWriter
 from node.member import Member
 from node.training.errors import TrainingFailed
+from node.training.events import Progress
 from node.training.job_file import TrainingJob
 from node.training.progress import TrainingProgress
 from node.training.result import Losses, load_result
@@ -70,10 +70,9 @@ class TrainingCycle:
         self._failed: tuple[int, str] | None = None
 
     @property
-    def progress(self) -> dict[str, Any]:
-        """What the trainer said last of how far it is, for the status; empty before that."""
-        now = self._progress.now
-        return {} if now is None else now.to_json()
+    def progress(self) -> Progress | None:
+        """What the trainer said last of how far it is, for the status; None before that."""
+        return self._progress.now
 
     def commit(self, commitment: WindowCommitment) -> None:
         """Logs the window that is due."""

@@ -1,13 +1,13 @@
-"""Checks of the node that runs, by what it says itself (`node.status`): peers, reachability, log, queues, engine, parts."""
+"""Checks of the node that runs, by what it says itself (`Status`): peers, reachability, log, queues, engine, parts."""
 
 import fcntl
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
-from node.control import ControlError, ask
+from node.control import ControlError, OtherVersion, ask_status
 from node.disk.home import Home
 from node.disk.lockfile import LOCK_NAME
 from node.doctor.finding import Finding, ok, unknown, warning, wrong
+from node.status import EngineState, Queue, Status
 from protocol.words import counted
 
 LONG_S = 600
@@ -16,32 +16,35 @@ LONG_S = 600
 FEW_RESTARTS = 3
 
 
-def ask_node(home: Home) -> dict[str, Any] | None:
+def ask_node(home: Home) -> Status | OtherVersion | None:
     """What the node that runs in `home` says; None when none answers."""
     try:
-        return ask(home.control, "status")
+        return ask_status(home.control)
+    except OtherVersion as error:
+        return error
     except ControlError:
         return None
 
 
-def check_running(home: Home, status: Mapping[str, Any] | None, now_unix_s: float) -> list[Finding]:
-    """All that only a node that runs can say; `status` is None when none does."""
+def check_running(home: Home, status: Status | OtherVersion | None, now_unix_s: float) -> list[Finding]:
+    """All that only a node that runs can say; `status` is what `ask_node` gave."""
     if status is None:
         return [_check_last(home)]
+    if isinstance(status, OtherVersion):
+        return [warning("node", str(status), "Run: gonode stop; then start it again as it was started.")]
     return [
-        ok("node", f"A {status['role']} runs here{_rest(status)}."),
+        ok("node", f"A {status.role} runs here{_rest(status)}."),
         check_peers(status),
         check_reachability(status),
         check_log(status),
-        *(check_queue(queue, now_unix_s) for queue in status["queues"] if queue["length"] or queue["waiting_for"]),
-        *([check_engine(status["engine"])] if status.get("engine") else []),
+        *(check_queue(queue, now_unix_s) for queue in status.queues if queue.length or queue.waiting_for),
+        *([] if status.engine is None else [check_engine(status.engine)]),
         check_services(status),
     ]
 
 
-def _rest(status: Mapping[str, Any]) -> str:
-    paused = status.get("paused")
-    return f"; play rests, waiting for: {paused['waiting_for']}" if paused else ""
+def _rest(status: Status) -> str:
+    return "" if status.paused is None else f"; play rests, waiting for: {status.paused.waiting_for}"
 
 
 def _check_last(home: Home) -> Finding:
@@ -78,11 +81,11 @@ def _is_held(home: Home) -> bool:
     return False
 
 
-def check_peers(status: Mapping[str, Any]) -> Finding:
+def check_peers(status: Status) -> Finding:
     """Whether somebody of the run answers."""
-    if status["peers"]:
-        return ok("peers", f"{counted(status['peers'], 'peer')} linked.")
-    again = "" if status["next_try_in_s"] is None else f" It tries again in {status['next_try_in_s']} s."
+    if status.peers:
+        return ok("peers", f"{counted(status.peers, 'peer')} linked.")
+    again = "" if status.next_try_in_s is None else f" It tries again in {status.next_try_in_s} s."
     return wrong(
         "peers",
         f"No peer of the run answers.{again}",
@@ -90,13 +93,16 @@ def check_peers(status: Mapping[str, Any]) -> Finding:
     )
 
 
-def check_reachability(status: Mapping[str, Any]) -> Finding:
-    """Whether others dial this node."""
-    ins = sum(link["direction"] == "in" for link in status["links"])
-    if ins:
-        return ok("reachability", f"Others reach this node: {counted(ins, 'peer')} dialed it.")
-    if not status["peers"]:
+def check_reachability(status: Status) -> Finding:
+    """Whether others dial this node, or could through a relay."""
+    through = f" through {_named(status.relays)}" if status.relays else ""
+    if status.dialed_by:
+        also = f", also{through}" if through else ""
+        return ok("reachability", f"Others reach this node{also}: {counted(status.dialed_by, 'peer')} dialed it.")
+    if not status.peers:
         return unknown("reachability", "Without peers nobody can say.", "Mend the links to peers first.")
+    if through:
+        return ok("reachability", f"Nobody dialed this node yet; others reach it{through}.")
     return warning(
         "reachability",
         "Nobody dialed this node yet. It plays and sends all the same; others cannot fetch from it.",
@@ -105,9 +111,13 @@ def check_reachability(status: Mapping[str, Any]) -> Finding:
     )
 
 
-def check_log(status: Mapping[str, Any]) -> Finding:
+def _named(relays: Sequence[bytes]) -> str:
+    return f"{counted(len(relays), 'relay')} ({', '.join(relay.hex()[:8] for relay in relays)})"
+
+
+def check_log(status: Status) -> Finding:
     """Whether the log that the node has is the newest that it heard of."""
-    size, newest = status["log_size"], status.get("newest_size")
+    size, newest = status.log_size, status.newest_size
     if newest is None:
         return unknown(
             "log",
@@ -123,11 +133,11 @@ def check_log(status: Mapping[str, Any]) -> Finding:
     return ok("log", f"In sync: {counted(size, 'entry', 'entries')}.")
 
 
-def check_queue(queue: Mapping[str, Any], now_unix_s: float) -> Finding:
+def check_queue(queue: Queue, now_unix_s: float) -> Finding:
     """Whether what waits has waited long."""
-    since = queue["since_unix_s"]
-    waits = f", waiting for: {queue['waiting_for']}" if queue["waiting_for"] else ""
-    detail = f"{queue['length']} in the queue {queue['name']}{waits}"
+    since = queue.since_unix_s
+    waits = f", waiting for: {queue.waiting_for}" if queue.waiting_for else ""
+    detail = f"{queue.length} in the queue {queue.name}{waits}"
     if since is not None and now_unix_s - since > LONG_S:
         return warning(
             "waiting",
@@ -137,10 +147,10 @@ def check_queue(queue: Mapping[str, Any], now_unix_s: float) -> Finding:
     return ok("waiting", f"{detail}.")
 
 
-def check_engine(engine: Mapping[str, Any]) -> Finding:
+def check_engine(engine: EngineState) -> Finding:
     """Whether the engine's process lives and its canaries come out."""
-    detail = f"{engine['device']} ({engine['kernel']}), canaries {engine['canaries']}, restarts {engine['restarts']}."
-    if engine["restarts"] >= FEW_RESTARTS:
+    detail = f"{engine.device} ({engine.kernel}), canaries {engine.canaries}, restarts {engine.restarts}."
+    if engine.restarts >= FEW_RESTARTS:
         return warning(
             "engine",
             detail,
@@ -149,10 +159,10 @@ def check_engine(engine: Mapping[str, Any]) -> Finding:
     return ok("engine", detail)
 
 
-def check_services(status: Mapping[str, Any]) -> Finding:
+def check_services(status: Status) -> Finding:
     """Whether parts of the node fail."""
-    failing = [service for service in status["services"] if service["restarts"] >= FEW_RESTARTS]
+    failing = [service for service in status.services if service.restarts >= FEW_RESTARTS]
     if failing:
-        names = "; ".join(f"{each['name']} ({each['restarts']} times): {each['last_failure']}" for each in failing)
+        names = "; ".join(f"{each.name} ({each.restarts} times): {each.last_failure}" for each in failing)
         return warning("services", names, "Report this with the lines above; the node goes on by itself meanwhile.")
-    return ok("services", f"All {counted(len(status['services']), 'part')} of the node run.")
+    return ok("services", f"All {counted(len(status.services), 'part')} of the node run.")

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, TypeVarTuple
+from typing import TypeVar, TypeVarTuple
 
 import trio
 
@@ -43,6 +43,7 @@ from node.disk.files import write_file
 from node.engine.flight import Flights
 from node.engine.settings import EngineSettings
 from node.events import Events
+from node.status import EngineState
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
@@ -147,18 +148,18 @@ class EngineProcess:
         """What evaluates, as the engine names it."""
         return self._settings.kernel.encode() if self._ready is None else self._ready.kernel
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> EngineState:
         """What `gonode status` says of the engine."""
         settings = self._settings
-        return {
-            "device": settings.device,
-            "kernel": self.kernel,
-            "threads": settings.threads,
-            "games": settings.games,
-            "restarts": self.restarts,
-            "canaries": self.canaries,
-            "under_way": self._flights.games,
-        }
+        return EngineState(
+            device=settings.device,
+            kernel=self.kernel,
+            threads=settings.threads,
+            games=settings.games,
+            restarts=self.restarts,
+            canaries=self.canaries,
+            under_way=self._flights.games,
+        )
 
     async def _job(self, job: Job, order: Callable[[PipeJob], Play | Replay]) -> Done:
         networks = tuple(each.network for each in (job.black, job.white) if each.network is not None)

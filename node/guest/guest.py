@@ -7,7 +7,7 @@ longer than until the next look.
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -17,6 +17,7 @@ from node.control import Command
 from node.guest.options import GuestOptions
 from node.guest.readings import Readings
 from node.member import Member
+from node.status import Status
 
 LOOK_EVERY_S: Final = 5.0
 """How long at most it takes to notice that the machine is wanted."""
@@ -36,7 +37,7 @@ class Guest:
         self._began = trio.current_time()
         self.hottest_c: float | None = None
 
-    async def run(self, status: Callable[[], dict[str, Any]], commands: Mapping[str, Command]) -> None:
+    async def run(self, status: Callable[[], Status], commands: Mapping[str, Command]) -> None:
         """Looks until cancelled; `commands` has the node's drain. See `node.lifetime.Beside`."""
         await self._member.services.keep("guest", partial(self._watch, commands["drain"]))
 

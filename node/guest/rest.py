@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from node.control import Command
 from node.engine.adjourning import AdjourningEngine
+from node.json_record import encode_record
 from node.member import Member
+from node.status import Pause
 from protocol.words import counted
 
 USER: Final = "user"
@@ -51,22 +53,24 @@ class Rest:
     def _waiting_for(self) -> str:
         return "; ".join(self._engine.holds)
 
-    def status(self) -> dict[str, Any] | None:
-        """For `gonode status`: what is waited for and since when; None while play goes on."""
+    def status(self) -> Pause | None:
+        """For `gonode status`; None while play goes on."""
         since_s = self._engine.held_since
-        if since_s is None:
-            return None
-        return {"waiting_for": self._waiting_for, "since_unix_s": self._member.unix_s(since_s)}
+        return None if since_s is None else Pause(self._waiting_for, self._member.unix_s(since_s))
 
     def commands(self) -> dict[str, Command]:
         """What the control socket takes."""
 
         async def pause() -> dict[str, Any]:
             self.hold(USER, BY_USER)
-            return {"ok": True, "paused": self.status()}
+            return self._answer()
 
         async def resume() -> dict[str, Any]:
             self.release(USER)
-            return {"ok": True, "paused": self.status()}
+            return self._answer()
 
         return {"pause": pause, "resume": resume}
+
+    def _answer(self) -> dict[str, Any]:
+        paused = self.status()
+        return {"ok": True, "paused": None if paused is None else encode_record(paused)}

@@ -16,7 +16,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, ProcessCollector, generate_la
 
 from node.control import Command
 from node.metrics.address import MetricsAddress, MetricsFault
-from node.metrics.families import Status, StatusCollector
+from node.metrics.families import StatusCollector
+from node.status import Status
 
 PATH: Final = "/metrics"
 MOST_BYTES: Final = 16_384

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, TextIO
+from typing import Final, TextIO
 
 import trio
 
@@ -18,6 +18,7 @@ from node.screen.lately import Lately
 from node.screen.level import Level, level_of
 from node.screen.row import Row
 from node.screen.rows import rows_now
+from node.status import Status
 
 SUMMARY_EVERY_S: Final = 120.0
 
@@ -43,7 +44,7 @@ class PlainLines:
             with suppress(OSError):  # the node goes on without a terminal that was closed, or a reader that is gone
                 print(line(self._unix_s(), level, self._role, text), file=self._stream, flush=True)
 
-    async def run(self, status: Callable[[], dict[str, Any]], commands: Mapping[str, Command]) -> None:
+    async def run(self, status: Callable[[], Status], commands: Mapping[str, Command]) -> None:
         """Prints summaries until cancelled."""
         while True:
             await trio.sleep(SUMMARY_EVERY_S)

@@ -28,6 +28,7 @@ from node.screen.panel import panel
 from node.screen.row import Row
 from node.screen.rows import rows_now
 from node.screen.terminal import Terminal
+from node.status import Status
 
 EVERY_S: Final = 1.0
 KEPT_LINES: Final = 200
@@ -69,7 +70,7 @@ class LivePanel:
         self._kept: deque[Text] = deque(maxlen=KEPT_LINES)
         self._lately = Lately(time.monotonic)
         self._shows_log = self._shows_help = False
-        self._status: Callable[[], dict[str, Any]] = dict
+        self._status: Callable[[], Status] | None = None
         self._commands: Mapping[str, Command] = {}
         self._is_ascii = "utf" not in console.encoding.lower()
 
@@ -106,7 +107,7 @@ class LivePanel:
 
     # ---- the panel
 
-    async def run(self, status: Callable[[], dict[str, Any]], commands: Mapping[str, Command]) -> None:
+    async def run(self, status: Callable[[], Status], commands: Mapping[str, Command]) -> None:
         """Draws and takes keys until cancelled."""
         self._status, self._commands = status, commands
         watched = [each for each in _LEAVING if signal.getsignal(each) != signal.SIG_IGN]
@@ -145,6 +146,7 @@ class LivePanel:
 
     def picture(self) -> Text:
         """What is shown now."""
+        assert self._status is not None
         rows = rows_now(self._status, self._lately) + self._key_rows()
         return panel(rows, self._console.width, self._console.height - 1, self._is_ascii)
 

@@ -31,6 +31,13 @@ def panel(rows: Iterable[Row], width: int, height: int, is_ascii: bool = False) 
     return text
 
 
+def uncut(rows: Iterable[Row], is_ascii: bool = False) -> str:
+    """The rows for whoever breaks or searches lines himself: each is one line, its parts separated by commas."""
+    lines = (f"{row.label:<{LABEL_WIDTH - 1}} {', '.join(row.parts)}" for row in rows)
+    text = "\n".join(clean(line) for line in lines)
+    return text.translate(_PLAIN) if is_ascii else text
+
+
 def _lines(row: Row, width: int) -> list[Text]:
     """One row."""
     label = clean(row.label)[:width]

@@ -16,6 +16,7 @@ from node.events import Events, JsonLines
 from node.metrics.address import MetricsAddress
 from node.screen.level import Level
 from node.screen.lines import LogLines, PlainLines
+from node.status import Status
 
 NO_PANEL = ("", "dumb", "unknown")
 """Values of TERM that say that nothing can be drawn."""
@@ -34,7 +35,7 @@ class Output:
 class Screen(Events, Protocol):
     """Where a node's events go, and which shows how it stands while it runs."""
 
-    async def run(self, status: Callable[[], dict[str, Any]], commands: Mapping[str, Command]) -> None:
+    async def run(self, status: Callable[[], Status], commands: Mapping[str, Command]) -> None:
         """Shows what `status` says, and gives `commands` as keys ask for them, until cancelled."""
         ...
 

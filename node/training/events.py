@@ -5,10 +5,12 @@ result is read from its file.
 """
 
 import json
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, Final
 
-from node.training.json_values import value_of
+from node.json_record import encode_record, parse_record, value_of
+
+PROGRESS: Final = "progress"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +30,9 @@ class Progress:
         if not 0 <= self.step <= self.steps or self.steps < 1:
             raise ValueError(f"step {self.step} of {self.steps}")
 
-    @classmethod
-    def parse(cls, table: Any) -> Self:
-        """Of an event, or of what a coordinator's status has of it; raises KeyError or ValueError."""
-        return cls(
-            step=value_of(table, "step", int),
-            steps=value_of(table, "steps", int),
-            loss=value_of(table, "loss", float),
-            policy_loss=value_of(table, "policy_loss", float),
-            value_loss=value_of(table, "value_loss", float),
-            samples_per_s=value_of(table, "samples_per_s", int),
-            waiting_share=value_of(table, "waiting_share", float),
-            seconds_left=value_of(table, "seconds_left", float),
-        )
-
     def to_json(self) -> dict[str, Any]:
         """The event's fields, as a status shows them."""
-        return {"event": "progress", **asdict(self)}
+        return {"event": PROGRESS, **encode_record(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +68,20 @@ class Failed:
 
 Event = Progress | Skipped | Note | Exporting | Failed
 
+_KINDS: Final[dict[str, type[Event]]] = {
+    PROGRESS: Progress,
+    "skipped": Skipped,
+    "note": Note,
+    "exporting": Exporting,
+    "failed": Failed,
+}
+
 
 def parse_event(line: bytes) -> Event | None:
     """The event in a line; None for any other line."""
     try:
         table = json.loads(line)
-        match value_of(table, "event", str):
-            case "progress":
-                return Progress.parse(table)
-            case "skipped":
-                return Skipped(value_of(table, "batch", str), value_of(table, "why", str))
-            case "note":
-                return Note(value_of(table, "text", str))
-            case "exporting":
-                return Exporting()
-            case "failed":
-                return Failed(value_of(table, "why", str), value_of(table, "error", str))
-    except (KeyError, ValueError, RecursionError):
-        pass
-    return None
+        kind = _KINDS.get(value_of(table, "event", str))
+        return None if kind is None else parse_record(kind, table)
+    except (ValueError, RecursionError):
+        return None

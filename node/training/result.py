@@ -5,12 +5,12 @@ Spec: `docs/spec/train-state.md` ("Result"). The trainer writes the file last, s
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from node.json_record import JsonFault, encode_record, parse_record, value_of
 from node.training.errors import TrainingFailed
-from node.training.json_values import value_of
 
 T = TypeVar("T")
 
@@ -29,22 +29,12 @@ class Losses:
 
     @classmethod
     def parse(cls, rows: int, table: Any) -> Self | None:
-        """Of the trainer's table; None for the empty one, where nothing was measured."""
-        if table == {}:
-            return None
-        return cls(
-            rows=rows,
-            loss=value_of(table, "loss", float),
-            policy_loss=value_of(table, "policy_loss", float),
-            opponent_policy_loss=value_of(table, "opponent_policy_loss", float),
-            value_loss=value_of(table, "value_loss", float),
-            score_loss=value_of(table, "score_loss", float),
-            ownership_loss=value_of(table, "ownership_loss", float),
-        )
+        """Of the trainer's table; None for the empty one, where nothing was measured. Raises JsonFault."""
+        return None if table == {} else parse_record(cls, table, rows=rows)
 
     def to_json(self) -> dict[str, float]:
         """The trainer's table: all but the rows."""
-        return {name: value for name, value in asdict(self).items() if name != "rows"}
+        return {name: value for name, value in encode_record(self).items() if name != "rows"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +49,9 @@ class Rounding:
     score_error: float
     same_first_move: float
 
-    @classmethod
-    def parse(cls, table: Any) -> Self:
-        """Of the trainer's table."""
-        return cls(
-            rows=value_of(table, "rows", int),
-            policy_divergence=value_of(table, "policy_divergence", float),
-            value_error=value_of(table, "value_error", float),
-            value_error_largest=value_of(table, "value_error_largest", float),
-            score_error=value_of(table, "score_error", float),
-            same_first_move=value_of(table, "same_first_move", float),
-        )
-
     def to_json(self) -> dict[str, float]:
         """The trainer's table."""
-        return asdict(self)
+        return encode_record(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,40 +100,29 @@ def _load(folder: Path, parse: Callable[[Any], T]) -> T:
     path = folder / "result.json"
     try:
         return parse(json.loads(path.read_bytes()))
-    except (KeyError, ValueError, RecursionError) as error:
+    except JsonFault as fault:
+        raise TrainingFailed(f"{path}: this is no result of a training ({fault}).", 2) from None
+    except (ValueError, RecursionError) as error:
         raise TrainingFailed(f"{path}: this is no result of a training ({type(error).__name__}: {error}).", 2) from None
 
 
 def _segment(table: Any) -> Trained:
     states = tuple(value_of(point, "step", int) for point in value_of(table, "states", list))
     if not states:
-        raise ValueError("no state is recorded")
-    return Trained(
-        shape=value_of(table, "shape", str),
-        step=value_of(table, "step", int),
-        steps=value_of(table, "steps", int),
-        batches=value_of(table, "batches", int),
-        skipped=len(value_of(table, "skipped", list)),
-        states=states,
-        torch=value_of(table, "torch", str),
-        device=value_of(table, "device", str),
-        processes=value_of(table, "processes", int),
-        threads=value_of(table, "threads", int),
-        capability=value_of(table, "capability", str),
-    )
+        raise JsonFault("no state is recorded")
+    return parse_record(Trained, table, states=states, skipped=len(value_of(table, "skipped", list)))
 
 
 def _cycle(table: Any) -> CycleResult:
     losses = Losses.parse(value_of(table, "loss_rows", int), value_of(table, "losses", dict))
     if losses is None:
-        raise ValueError("losses are missing")
-    return CycleResult(
+        raise JsonFault("losses are missing")
+    return parse_record(
+        CycleResult,
+        table,
         trained=_segment(table),
-        samples=value_of(table, "samples", int),
-        rows=value_of(table, "rows", int),
         network=value_of(value_of(table, "network", dict), "path", str),
         weights=value_of(value_of(table, "weights", dict), "path", str),
         losses=losses,
         held_out=Losses.parse(value_of(table, "held_out_rows", int), value_of(table, "held_out_losses", dict)),
-        rounding=Rounding.parse(value_of(table, "rounding", dict)),
     )

@@ -8,17 +8,18 @@ an answer of the coordinator is handed back as it came, so a poster need not bel
 
 import sqlite3
 from collections import Counter
-from typing import Any, Final
+from typing import Final
 
 import trio
 
 from node.engine.engine import Engine
 from node.member import Member
+from node.own_status import queue_of
 from node.peering.call import CallRefused, serve_calls
 from node.peering.pace import SharedPace
 from node.peering.post import HELD, POST_PROTOCOL, RELAYED, Post, Posted, mirror_key
 from node.peering.transport import Misdeed, TransportError
-from node.status import queue_of
+from node.status import Queue
 from node.verifier.shelf import Kept, Quota, Shelf, author_of
 from protocol.entries import Entry, parse_entry
 from protocol.errors import BadStamp
@@ -58,7 +59,7 @@ class PostKeeper:
         serve_calls(member.transport, POST_PROTOCOL, self.call, max_bytes=Post.MAX_BYTES)
 
     @property
-    def queues(self) -> list[dict[str, Any]]:
+    def queues(self) -> list[Queue]:
         """For `gonode status`: what is kept, and why it waits."""
         backoff = self._member.reach.backoff
         waiting_for = backoff.waiting_for if len(self._shelf) else None

@@ -6,7 +6,6 @@ judged before the engine's canaries came out.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import trio
 
@@ -15,9 +14,10 @@ from node.engine.engine import Engine
 from node.member import Member
 from node.networks import NetworkFault
 from node.outbox import OPENING, VERDICT, Outbox
+from node.own_status import queue_of
 from node.peering.transport import TransportError
 from node.reminder import Reminder
-from node.status import queue_of
+from node.status import Queue
 from node.verifier.accuser import accuse
 from node.verifier.epoch_keeper import NEW_KEY, NOT_APPROVED, Distrusted, EpochKeeper
 from node.verifier.post_keeper import PostKeeper
@@ -79,7 +79,7 @@ class Verifier:
         self.plies = 0
 
     @property
-    def queues(self) -> list[dict[str, Any]]:
+    def queues(self) -> list[Queue]:
         """For `gonode status`: what is judged or waits to be, and until then that this key is not approved yet."""
         member, unapproved_since = self._member, self._epochs.unapproved_since
         if unapproved_since is not None:

@@ -6,9 +6,9 @@ pages' file is not held open meanwhile. How many links it has is told, never wit
 
 import threading
 import time
-from typing import Any, Final
+from typing import Final
 
-from node.control import ControlError, ask
+from node.control import ControlError, ask_status
 from node.disk.home import Home
 from node.web.model.source import reading_source
 from node.web.queries.network import ThisNode
@@ -41,19 +41,16 @@ class OwnNode:
         with reading_source(self._home.database, self._run) as source:
             known, last_unix_s = source.known_peers()
         try:
-            status = ask(self._home.control, "status", WITHIN_S)
+            status = ask_status(self._home.control, WITHIN_S)
         except ControlError:
             return ThisNode(self._key, "", self._version, None, None, None, known, last_unix_s)
-        size = status.get("log_size")
-        links: list[dict[str, Any]] = status.get("links") or []
-        inwards = sum(link.get("direction") == "in" for link in links)
         return ThisNode(
             key=self._key,
-            role=str(status.get("role", "")),
+            role=status.role,
             version=self._version,
-            log_size=size if isinstance(size, int) else None,
-            links_in=inwards,
-            links_out=len(links) - inwards,
+            log_size=status.log_size,
+            links_in=status.dialed_by,
+            links_out=len(status.links) - status.dialed_by,
             known_nodes=known,
             last_seen_unix_s=last_unix_s,
         )

@@ -33,7 +33,7 @@ def test_a_pause_frees_the_machine_and_ends(network: Handmade) -> None:
         assert len(played(contributor)) == told
         shown = gonode("status", "--dir", home, "--json").json
         assert (shown["paused"], shown["peers"] > 0) == (paused["paused"], True)
-        assert "paused, waiting for: gonode resume" in gonode("status", "--dir", home).out
+        assert "\npaused    waiting for gonode resume (play is paused)\n" in gonode("status", "--dir", home).out
         assert gonode("resume", "--dir", home, "--json").json == {"ok": True, "paused": None}
         wait_for(lambda: len(played(contributor)) > told, "a game after the pause")
         assert gonode("status", "--dir", home, "--json").json["engine"]["restarts"] == 0

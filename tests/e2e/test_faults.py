@@ -148,7 +148,7 @@ def test_a_coordinator_that_does_not_answer(network: Handmade) -> None:
             assert link["waiting_for"].startswith("/gonode/")
             assert began - 60 < link["waiting_since_unix_s"] <= time.time()
             assert link["direction"] == "out"
-            assert f"link {coordinator[:8]}: since 20" in gonode("status", "--dir", home).out
+            assert f"link      {coordinator[:8]}, since 20" in gonode("status", "--dir", home).out
         before = len(headers(network, "waits"))
         wait_for(lambda: len(headers(network, "waits")) > before, "a batch after the coordinator is back")
         wait_for(lambda: not query(home, "SELECT * FROM outbox") or None, "an empty outbox")

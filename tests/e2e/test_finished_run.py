@@ -93,7 +93,7 @@ def test_the_status_of_a_running_node(coordinator: Running, finished: FinishedRu
     assert status["games"] == status["verified"] + status["pending"] + status["rejected"]
     for queue in status["queues"]:
         assert queue.keys() == {"name", "length", "waiting_for", "since_unix_s"}
-    assert "log_size: " in gonode("status", "--dir", home_of(coordinator)).out
+    assert f"games {status['games']:,}" in gonode("status", "--dir", home_of(coordinator)).out
 
 
 def test_the_first_interrupt_ends_a_coordinator_in_order(coordinator: Running) -> None:

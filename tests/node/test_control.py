@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import trio
 
-from node.control import MAX_LINE_BYTES, ControlError, ask, serve_control
+from node.control import MAX_LINE_BYTES, ControlError, OtherVersion, ask, ask_status, serve_control
+from tests.node.screen.statuses import contributor
 
 
 @asynccontextmanager
@@ -130,6 +131,18 @@ async def test_answers_that_are_none(reply: bytes, tmp_path: Path) -> None:
             nursery.start_soon(answer)
             with pytest.raises(ControlError):
                 await asked(path, "status")
+
+
+async def test_a_status_is_parsed_or_a_sentence(tmp_path: Path) -> None:
+    path, found = tmp_path / "control.sock", contributor()
+    async with serving(path, found.to_json()):
+        assert await trio.to_thread.run_sync(ask_status, path) == found
+    async with serving(path, {**found.to_json(), "peers": None}):
+        with pytest.raises(OtherVersion, match=r"another version of gonode, .* not understood here: peers is None\."):
+            await trio.to_thread.run_sync(ask_status, path)
+    async with serving(path, {"error": "It is broken."}):
+        with pytest.raises(ControlError, match=r"^It is broken\.$"):
+            await trio.to_thread.run_sync(ask_status, path)
 
 
 def test_nobody_there(tmp_path: Path) -> None:

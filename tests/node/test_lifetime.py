@@ -15,6 +15,7 @@ import pytest
 
 from node.control import ControlError, ask
 from node.lifetime import SUPERVISOR_VARIABLE
+from tests.node.screen.statuses import contributor
 
 NODE = textwrap.dedent(
     """
@@ -24,6 +25,7 @@ NODE = textwrap.dedent(
     from node.disk.home import Home
     from node.events import JsonLines
     from node.lifetime import Lifetime
+    from tests.node.screen.statuses import contributor
 
     async def main(way):
         drained = trio.Event()
@@ -46,7 +48,7 @@ NODE = textwrap.dedent(
             interrupt = drained.set
         lifetime = Lifetime(
             Home(Path(sys.argv[2])), JsonLines("test"), drained.set if way != "coordinator" else stop.set,
-            f"Draining as {way}.", lambda: {"role": "test"}, lambda: {"contributors": []},
+            f"Draining as {way}.", contributor, lambda: {"contributors": []},
             interrupt=interrupt, put_down=put_down if way == "putting down" else None,
         )
         return await lifetime.run(role)
@@ -91,7 +93,7 @@ def until_answers(directory: Path, process: subprocess.Popen[str]) -> None:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         try:
-            assert ask(directory / "control.sock", "status") == {"role": "test"}
+            assert ask(directory / "control.sock", "status") == contributor().to_json()
             return
         except ControlError:
             assert process.poll() is None
@@ -131,7 +133,7 @@ def test_a_coordinator_ends_at_the_first_interrupt_and_not_by_a_drain(tmp_path: 
     with node("coordinator", tmp_path) as process:
         assert ask(tmp_path / "control.sock", "drain") == {"ok": True}
         until_said(process, "draining")
-        assert ask(tmp_path / "control.sock", "status") == {"role": "test"}
+        assert ask(tmp_path / "control.sock", "status") == contributor().to_json()
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
 

@@ -184,10 +184,10 @@ async def test_a_run_is_followed(copy: Copy, autojump_clock: trio.testing.MockCl
             copy.cosigned_size = newest.size
             await trio.sleep(AGAIN_S + LOOK_S)
             assert (copy.home.public / "checkpoint").read_bytes() == newest.note
-            assert mirror.status()["shown"] == newest.size
+            assert mirror.status().shown == newest.size
             (queue,) = mirror.queues
-            assert queue["length"] == mirror.status()["missing"] > 0
-            assert queue["since_unix_s"] is not None
+            assert queue.length == mirror.status().missing > 0
+            assert queue.since_unix_s is not None
             assert not copy.blob_store.has(late)
             copy._source.put(data)
             await trio.sleep(10 * AGAIN_S)

@@ -11,6 +11,7 @@ from node.events import silent
 from node.peering.transport import Unreachable
 from node.relay import AGAIN_S, KEPT_RELEASES, PublicRelay
 from node.services import Services
+from node.status import Queue, Relaying
 
 
 class World:
@@ -55,15 +56,15 @@ class World:
 async def test_the_newest_networks_are_fetched_newest_first(autojump_clock: trio.testing.MockClock) -> None:
     world = World(KEPT_RELEASES + 2)
     role = PublicRelay(world)  # type: ignore[arg-type]
-    assert role.queues[0]["length"] == KEPT_RELEASES
+    assert role.queues[0].length == KEPT_RELEASES
     async with trio.open_nursery() as nursery:
         nursery.start_soon(role.run)
         await trio.sleep(10)
         newest = [release.network_blob for release in world.releases[-KEPT_RELEASES:]]
         assert world.kept == newest[::-1]
         assert world.told == ["network"] * KEPT_RELEASES
-        assert role.status() == {"networks": KEPT_RELEASES, "places": 1, "circuits": 3}
-        assert role.queues == [{"name": "network", "length": 0, "waiting_for": None, "since_unix_s": None}]
+        assert role.status() == Relaying(KEPT_RELEASES, 1, 3)
+        assert role.queues == [Queue("network", 0)]
         role.drain()
 
 
@@ -76,8 +77,8 @@ async def test_what_nobody_has_is_waited_for(autojump_clock: trio.testing.MockCl
         await trio.sleep(10 * AGAIN_S)
         assert 8 <= len(world.asked) <= 10
         (queue,) = role.queues
-        assert (queue["length"], queue["since_unix_s"] is not None) == (1, True)
-        assert world.releases[1].network_blob.hex()[:16] in queue["waiting_for"]
+        assert (queue.length, queue.since_unix_s is not None) == (1, True)
+        assert world.releases[1].network_blob.hex()[:16] in (queue.waiting_for or "")
         world.gone.clear()
         await trio.sleep(2 * AGAIN_S)
         assert role.networks == 1
@@ -92,7 +93,7 @@ async def test_a_failure_does_not_end_it(autojump_clock: trio.testing.MockClock)
         nursery.start_soon(role.run)
         await trio.sleep(30)
         (service,) = world.services.status()
-        assert (service["name"], service["restarts"] > 2, world.kept) == ("networks", True, [])
+        assert (service.name, service.restarts > 2, world.kept) == ("networks", True, [])
         world.releases[1].network_len = 1
         await trio.sleep(100)
         assert len(world.kept) == 1

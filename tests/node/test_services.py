@@ -14,6 +14,7 @@ from node.disk.store import StoreError
 from node.fatal import fatal_in
 from node.following.heads import LogUnbelievable
 from node.services import LAST_WAIT_S, MOST_FAILURES, ServiceLost, Services
+from node.status import ServiceState
 
 
 class Teller:
@@ -45,8 +46,8 @@ async def test_one_that_fails_is_started_again_and_counted(teller: Teller, autoj
     with trio.fail_after(10):
         await teller.services.keep("counting", run)
     (shown,) = teller.services.status()
-    assert (lives, shown["name"], shown["restarts"]) == (3, "counting", 2)
-    assert shown["last_failure"].startswith("KeyError: 'life 2' (test_services.py:")
+    assert (lives, shown.name, shown.restarts) == (3, "counting", 2)
+    assert (shown.last_failure or "").startswith("KeyError: 'life 2' (test_services.py:")
     assert [each["restarts"] for each in teller.said] == [1, 2]
     assert all(each["event"] == "service" and "counting failed" in each["text"] for each in teller.said)
 
@@ -144,4 +145,4 @@ async def test_a_kill_and_a_cancellation_pass_through(teller: Teller) -> None:
         await teller.services.keep("outbox", killed)
     with trio.move_on_after(0.01):
         await teller.services.keep("outbox", trio.sleep_forever)
-    assert teller.services.status() == [{"name": "outbox", "restarts": 0, "last_failure": None}]
+    assert teller.services.status() == (ServiceState("outbox", 0, None),)

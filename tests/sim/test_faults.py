@@ -9,7 +9,7 @@ import trio
 
 from node.cli.main import BAD_INPUT, sentence_of, status_of
 from node.coordinator.coordinator import Coordinator
-from node.status import links_of
+from node.own_status import links_of
 from tests.sim.ledger import holdings
 from tests.sim.manifests import sim_manifest
 from tests.sim.nodes import Node
@@ -81,11 +81,11 @@ async def with_clocks_that_jump(folder: Path) -> Simulation:
             assert node.member is not None
             now = node.member.clock()
             for link in links_of(node.member):
-                assert 0 <= now - link["since_unix_s"] <= trio.current_time() + 1
+                assert 0 <= now - link.since_unix_s <= trio.current_time() + 1
         role = sim.coordinator.role
         assert isinstance(role, Coordinator)
-        for queue in role.status()["queues"]:
-            since = queue["since_unix_s"]
+        for queue in role.status().queues:
+            since = queue.since_unix_s
             assert since is None or 0 <= sim.coordinator.member.clock() - since < 60  # type: ignore[union-attr]
         # One starts with a clock hours behind its last life's.
         for node in (sim.contributors[0], sim.verifiers[0], sim.coordinator):
@@ -112,12 +112,12 @@ def waits_for_a_verdict(sim: Simulation) -> None:
     role, member = sim.coordinator.role, sim.coordinator.member
     assert isinstance(role, Coordinator)
     assert member is not None
-    queues = {queue["name"]: queue for queue in role.status()["queues"]}
+    queues = {queue.name: queue for queue in role.status().queues}
     awaited = queues["batch-verdict"]
     oldest = min(batch.index for batch in sim.state.batches.open if batch.verdict is None)
-    assert awaited["length"] >= 3
-    assert awaited["waiting_for"] == f"a verdict on entry {oldest} and later ones"
-    assert 300 < member.clock() - awaited["since_unix_s"] < 700
+    assert awaited.length >= 3
+    assert awaited.waiting_for == f"a verdict on entry {oldest} and later ones"
+    assert 300 < member.clock() - awaited.since_unix_s < 700
 
 
 async def cut_for_ten_minutes(folder: Path, role: str) -> Simulation:

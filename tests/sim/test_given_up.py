@@ -52,7 +52,7 @@ async def refused(
         doing: list[str] = []
 
         def is_over_now() -> bool:
-            doing.append(role.status()["doing"])
+            doing.append(role.status().work.doing)  # type: ignore[union-attr]
             return is_over(sim.state)
 
         await sim.until(is_over_now)

@@ -77,10 +77,10 @@ async def with_a_secretive_verifier(folder: Path) -> Simulation:
         looks = [look for look in sim.state.batches.judged(key, 0) if not look.header.final]
         assert looks
         status = sim.coordinator.role.status()  # type: ignore[union-attr]
-        assert [fault for fault in status["faults"] if "did not reveal epoch 0 in time" in fault]
+        assert [fault for fault in status.work.faults if "did not reveal epoch 0 in time" in fault]
         await sim.until(lambda: sim.said("distrusted", secretive))
-        (queue,) = (each for each in secretive.role.queues if each["name"] == "approval")  # type: ignore[union-attr]
-        assert "another key" in queue["waiting_for"]
+        (queue,) = (each for each in secretive.role.queues if each.name == "approval")  # type: ignore[union-attr]
+        assert "another key" in queue.waiting_for
         before = sim.state.release.number
         await sim.until(lambda: sim.state.release.number > before)
         sim.kill(secretive)  # a drain of it would never end

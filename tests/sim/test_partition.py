@@ -57,12 +57,12 @@ async def with_a_small_backlog(folder: Path) -> Simulation:
         assert isinstance(ada.role, Contributor)
         assert 3 <= len(holdings(ada).entries) <= 4, "games in flight may fill another batch"
         (queue,) = ada.role.queues
-        assert queue["name"] == "games"
-        assert "fewer than 3 batches" in queue["waiting_for"]
+        assert queue.name == "games"
+        assert "fewer than 3 batches" in queue.waiting_for
         before = len(sim.state.batches.all)
         sim.network.heal()
         role = ada.role
-        await sim.until(lambda: len(sim.state.batches.all) > before + 8 and role.queues[0]["waiting_for"] is None)
+        await sim.until(lambda: len(sim.state.batches.all) > before + 8 and role.queues[0].waiting_for is None)
         await sim.finish()
         sim.settle()
         return sim

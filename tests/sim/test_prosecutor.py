@@ -266,7 +266,7 @@ async def with_a_blob_framer(folder: Path) -> Simulation:
         batches = sim.state.batches.all
         await sim.until(lambda: all(batch.is_accepted_batch for batch in batches))
         status = sim.coordinator.role.status()  # type: ignore[union-attr]
-        assert [fault for fault in status["faults"] if "for a blob that is in order" in fault]
+        assert [fault for fault in status.work.faults if "for a blob that is in order" in fault]
         sim.kill(framer)
         batches = sim.state.batches.all
         await sim.until(lambda: all(batch.is_accepted_batch for batch in batches))

@@ -76,7 +76,7 @@ async def shared(folder: Path) -> Simulation:
             await sim.until(lambda: sim.said("waiting", waits))
             assert isinstance(waits.role, Contributor)
             (queue,) = waits.role.queues
-            assert queue["waiting_for"].startswith("a probation slot: place ")
+            assert queue.waiting_for.startswith("a probation slot: place ")
             sim.kill(waits)
             await sim.restart(waits)
             sim.kill(sim.coordinator)

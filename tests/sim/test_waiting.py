@@ -4,11 +4,19 @@ from pathlib import Path
 
 import trio
 
-from node.cli.control import _lines
 from node.contributor.contributor import Contributor
 from node.coordinator.coordinator import Coordinator
+from node.screen.details import all_rows
+from node.status import Coordinating
 from tests.sim.manifests import sim_manifest
 from tests.sim.simulation import simulated, virtually
+
+
+def work_of(role: Coordinator) -> Coordinating:
+    """A coordinator's own part of its status."""
+    work = role.status().work
+    assert isinstance(work, Coordinating)
+    return work
 
 
 async def drained(folder: Path) -> None:
@@ -17,12 +25,12 @@ async def drained(folder: Path) -> None:
         await sim.opened(sim.coordinator)
         role = sim.coordinator.role
         assert isinstance(role, Coordinator)
-        await sim.until(lambda: "more plies" in role.status()["doing"])
+        await sim.until(lambda: "more plies" in work_of(role).doing)
         role.quiesce()
         size = sim.state.size
         await sim.until(lambda: sim.state.size > size + 2)
-        assert role.status()["doing"] == "draining"
-        assert "doing: draining" in _lines(role.status())
+        assert work_of(role).doing == "draining"
+        assert any("draining" in row.parts for row in all_rows(role.status()))
 
 
 def test_a_coordinator_that_drains_says_so_and_goes_on(tmp_path: Path) -> None:
@@ -39,11 +47,11 @@ async def without_a_verifier(folder: Path) -> None:
         assert said.text.startswith("Registered; waiting for a verifier: none is approved")
         assert isinstance(ada.role, Contributor)
         (queue,) = ada.role.queues
-        assert (queue["name"], queue["length"]) == ("registration", 1)
-        assert queue["waiting_for"].startswith("a verifier: none is approved")
+        assert (queue.name, queue.length) == ("registration", 1)
+        assert queue.waiting_for.startswith("a verifier: none is approved")
         role = sim.coordinator.role
         assert isinstance(role, Coordinator)
-        assert role.status()["doing"].endswith("more plies; no verifier is approved")
+        assert work_of(role).doing.endswith("more plies; no verifier is approved")
 
 
 def test_without_an_approved_verifier_everybody_says_so(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,46 +13,27 @@ import trio
 from node.control import serve_control
 from node.disk.home import Home
 from node.standing import contributors_of
+from node.status import IN, BanState, LinkState, Pause, Queue, ServiceState
 from tests.node.cli.gonode import Answer, gonode, the_object
 from tests.node.homes import grown_world
+from tests.node.screen.statuses import CONTRIBUTING, contributor
 
-PAUSED = {"waiting_for": "gonode resume (play is paused)", "since_unix_s": 12}
-STATUS = {
-    "role": "contributor",
-    "run": "ab" * 32,
-    "release": "first",
-    "log_size": 7,
-    "peers": 2,
-    "links": [
-        {
-            "peer": "cd" * 32,
-            "address": None,
-            "direction": "in",
-            "since_unix_s": 3,
-            "waiting_for": "/gonode/log/1 (head)",
-            "waiting_since_unix_s": 61,
-            "score": 0,
-        }
-    ],
-    "services": [
-        {"name": "links", "restarts": 0, "last_failure": None},
-        {"name": "gossip", "restarts": 2, "last_failure": "KeyError: 'x' (gossip.py:1)."},
-    ],
-    "bans": [{"peer": "ef" * 32, "reason": "It served wrong bytes.", "times": 2, "left_s": 7200}],
-    "contained": 4,
-    "next_try_in_s": 2.5,
-    "queues": [{"name": "batch", "length": 1, "waiting_for": "a peer", "since_unix_s": 12}],
-    "paused": PAUSED,
-    "games": 3,
-    "plies": 100,
-    "verified": 1,
-    "pending": 1,
-    "rejected": 1,
-}
+PAUSED: dict[str, Any] = {"waiting_for": "gonode resume (play is paused)", "since_unix_s": 12}
+STATUS = contributor(
+    Queue("batch", 1, "a peer", 12),
+    own=replace(CONTRIBUTING, paused=Pause(**PAUSED)),
+    log_size=7,
+    links=(LinkState(b"\xcd" * 32, None, IN, 3, "/gonode/log/1 (head)", 61, 0),),
+    relays=(b"\x1a" * 32,),
+    services=(ServiceState("links", 0, None), ServiceState("gossip", 2, "KeyError: 'x' (gossip.py:1).")),
+    bans=(BanState(b"\xef" * 32, "It served wrong bytes.", 2, 7200),),
+    contained=4,
+    next_try_in_s=2.5,
+)
 
 
 @contextmanager
-def running(directory: Path) -> Iterator[list[str]]:
+def running(directory: Path, said: dict[str, Any] = STATUS.to_json()) -> Iterator[list[str]]:  # noqa: B008
     """A node in `directory` that only answers its socket."""
     heard: list[str] = []
     started, token = threading.Event(), []
@@ -68,7 +50,7 @@ def running(directory: Path) -> Iterator[list[str]]:
                     serve_control,
                     directory / "control.sock",
                     {
-                        "status": lambda: answer("status", STATUS),
+                        "status": lambda: answer("status", said),
                         "contributors": lambda: answer("contributors", contributors_of(grown_world().state)),
                         "drain": lambda: answer("drain", {"ok": True}),
                         "stop": lambda: answer("stop", {"ok": True}),
@@ -97,19 +79,24 @@ def test_a_running_node(tmp_path: Path) -> None:
     with running(tmp_path) as heard:
         answer = gonode("status", "--dir", tmp_path, "--json")
         assert answer.status == 0
-        assert the_object(answer) == STATUS
-        text = gonode("status", "--dir", tmp_path).out
-        assert "role: contributor\n" in text
-        assert "queue batch: 1, waiting for: a peer (since 1970-01-01 00:00:12Z)\n" in text
-        assert (
-            "link cdcdcdcd: since 1970-01-01 00:00:03Z, it dialed, waiting for: /gonode/log/1 (head) "
-            "(since 1970-01-01 00:01:01Z)\n"
-        ) in text
-        assert "services: 2, restarts 2\n" in text
-        assert "ban efefefef: 7200 s left, times 2: It served wrong bytes.\n" in text
-        assert "next_try_in_s: 2.5\n" in text
-        assert "paused, waiting for: gonode resume (play is paused) (since 1970-01-01 00:00:12Z)\n" in text
-        assert "service gossip: restarts 2, the last one after: KeyError: 'x' (gossip.py:1).\n" in text
+        assert the_object(answer) == STATUS.to_json()
+        assert gonode("status", "--dir", tmp_path).out.splitlines() == [
+            "gonode    0.4.1 mira (9c41e07b), run alpha, release r0123 (8f3e21aa)",
+            "paused    waiting for gonode resume (play is paused)",
+            "today     41 games, 1,204 plies",
+            "credit    1,102 games verified (24,310 plies), 102 pending, 0 rejected",
+            "peers     9, log 7 (812,044 behind), reached through 1 relay, batches waiting 1, next try in 2s",
+            "queue     batch 1, waiting for: a peer, since 1970-01-01 00:00:12Z",
+            "logged    batches 12, games 1,204, plies 108,360, verified 1,102, pending 102, rejected 0, "
+            "credit 24,310 plies and 2,431,000 visits",
+            "engine    cpu (avx2), threads 4, games 4, restarts 0, canaries 9, under way 16",
+            "link      cdcdcdcd, since 1970-01-01 00:00:03Z, it dialed, waiting for: /gonode/log/1 (head), "
+            "since 1970-01-01 00:01:01Z",
+            "relay     1a1a1a1a, relays for this node",
+            "parts     2, restarts 2, faults contained 4",
+            "part      gossip, restarts 2, the last one after: KeyError: 'x' (gossip.py:1).",
+            "ban       efefefef, 7200 s left, times 2, It served wrong bytes.",
+        ]
         assert the_object(gonode("drain", "--dir", tmp_path, "--json")) == {"ok": True}
         assert gonode("stop", "--dir", tmp_path) == Answer(0, "Stopping.\n", "")
         rests = "Play rests; waiting for: gonode resume (play is paused).\n"
@@ -130,11 +117,57 @@ def test_nothing_runs(name: str, options: list[str], tmp_path: Path, monkeypatch
 def test_the_directory_may_be_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     with running(tmp_path / ".gonode" / "abc"):
-        assert the_object(gonode("status", "--json")) == STATUS
+        assert the_object(gonode("status", "--json")) == STATUS.to_json()
         (tmp_path / ".gonode" / "def").mkdir()
         assert gonode("status").status == 0
         with running(tmp_path / ".gonode" / "def"):
             assert "Several nodes run" in gonode("status").refusal()
+
+
+COMMANDS = ["status", "stop", "drain", "pause", "resume"]
+
+
+@pytest.mark.parametrize("way", ["variable", "file"])
+def test_the_directory_of_joins_settings(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    there = tmp_path / "there"
+    if way == "variable":
+        monkeypatch.setenv("GONODE_JOIN_DIR", str(there))
+    else:
+        (tmp_path / ".gonode").mkdir()
+        (tmp_path / ".gonode" / "gonode.toml").write_text('[join]\ndir = "~/there"\n')
+    with running(tmp_path / ".gonode" / "other") as other:
+        for name in COMMANDS:
+            assert f"No running node answers in {there}." in gonode(name).refusal(3)
+        with running(there) as heard:
+            for name in COMMANDS:
+                assert gonode(name, "--json").status == 0
+            assert heard == COMMANDS
+            assert other == []
+            assert gonode("status", "--dir", tmp_path / ".gonode" / "other").status == 0
+            assert other == ["status"]
+
+
+def test_settings_of_join_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("GONODE_JOIN_NICE", "very")
+    assert "GONODE_JOIN_NICE" in gonode("stop").refusal()
+    with running(tmp_path / "there"):
+        assert gonode("stop", "--dir", tmp_path / "there").status == 0
+
+
+@pytest.mark.parametrize("change", [{"log_size": "7"}, {"role": "king"}, {"links": None}])
+def test_a_node_of_another_version(change: dict[str, Any], tmp_path: Path) -> None:
+    with running(tmp_path, {**STATUS.to_json(), **change}):
+        sentence = gonode("status", "--dir", tmp_path).refusal(3)
+    (name,) = change
+    assert "another version of gonode" in sentence
+    assert f"not understood here: {name} is " in sentence
+
+
+def test_a_newer_node_may_say_more(tmp_path: Path) -> None:
+    with running(tmp_path, {**STATUS.to_json(), "mood": "good"}):
+        assert gonode("status", "--dir", tmp_path).status == 0
 
 
 ROW = {

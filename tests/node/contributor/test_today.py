@@ -9,6 +9,7 @@ import pytest
 
 from node.contributor.today import NAME, Today
 from node.disk.store import Store
+from node.status import Played
 
 
 @pytest.fixture
@@ -21,23 +22,23 @@ def member(tmp_path: Path) -> Iterator[Any]:
 def test_it_counts_and_survives_a_restart(member: Any) -> None:
     for plies in (10, 32):
         Today(member).add(plies)
-    assert Today(member).status() == {"games": 2, "plies": 42}
+    assert Today(member).status() == Played(2, 42)
 
 
 def test_a_new_day_begins_at_midnight(member: Any) -> None:
     member.now[0] += 86_399.9
     today = Today(member)
     today.add(10)
-    assert today.status() == {"games": 1, "plies": 10}
+    assert today.status() == Played(1, 10)
     member.now[0] += 0.2
-    assert today.status() == {"games": 0, "plies": 0}
+    assert today.status() == Played(0, 0)
     today.add(7)
-    assert today.status() == {"games": 1, "plies": 7}
+    assert today.status() == Played(1, 7)
 
 
 def test_another_value_is_no_count(member: Any) -> None:
     member.store.put(NAME, b"what is this")
-    assert Today(member).status() == {"games": 0, "plies": 0}
+    assert Today(member).status() == Played(0, 0)
 
 
 def test_what_is_rolled_back_does_not_count(member: Any) -> None:
@@ -48,4 +49,4 @@ def test_what_is_rolled_back_does_not_count(member: Any) -> None:
 
     with pytest.raises(KeyError):
         add_and_fail()
-    assert Today(member).status() == {"games": 0, "plies": 0}
+    assert Today(member).status() == Played(0, 0)

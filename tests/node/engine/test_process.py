@@ -23,6 +23,7 @@ from node.engine.settings import CUDA, CUDA_GAMES, EngineSettings, engine_settin
 from node.events import Field
 from node.machine import Machine, store_machine
 from node.machine.processor import usable_cores
+from node.status import EngineState
 from tests.e2e.process import is_alive
 from tests.node.engine.jobs import job, network, played
 
@@ -91,15 +92,15 @@ async def test_the_same_games_as_in_this_process(tmp_path: Path) -> None:
         assert (mismatch.id, mismatch.is_mismatch) == (jobs[4].id, True)
         assert (await engine.replay(jobs[4], b"no block")).is_mismatch
         await engine.verify_canaries()
-        assert engine.status() == {
-            "device": "cpu",
-            "kernel": Kernel.best().encode(),
-            "threads": 2,
-            "games": 3,
-            "restarts": 0,
-            "canaries": 2,
-            "under_way": 0,
-        }
+        assert engine.status() == EngineState(
+            device="cpu",
+            kernel=Kernel.best().encode(),
+            threads=2,
+            games=3,
+            restarts=0,
+            canaries=2,
+            under_way=0,
+        )
         pid = engine.pid
         assert is_alive(pid)
     await ended(pid)

@@ -1,6 +1,7 @@
 """The families: every role's numbers, parsed again by Prometheus's own parser; all are on the page."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,14 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from node.metrics.families import FAMILIES, Kind, StatusCollector
-from tests.node.screen.statuses import contributor, queue, status
+from node.status import BanState, Fetching, Mirroring, Pause, Queue, ReleaseState, ServiceState, Status, Verifying
+from node.training.events import Progress
+from tests.node.screen.statuses import CONTRIBUTING, COORDINATING, ENGINE, RELAYING, contributor, queue, status
 
-NOW = 1_000_000.0
-COUNTED = {"games": 41, "plies": 1204, "batches": 3, "credit_visits": 99, "bans": [{}], "contained": 2}
+NOW = 1_000_000
 
 
-def read(found: dict[str, Any]) -> dict[str, dict[tuple[str, ...], float]]:
+def read(found: Status) -> dict[str, dict[tuple[str, ...], float]]:
     """The samples by name, then by label values."""
     text = generate_latest(StatusCollector(lambda: found, lambda: NOW)).decode()
     samples: dict[str, dict[tuple[str, ...], float]] = {}
@@ -26,28 +28,16 @@ def read(found: dict[str, Any]) -> dict[str, dict[tuple[str, ...], float]]:
 
 
 def test_a_contributor() -> None:
-    engine = {
-        "device": "cpu",
-        "kernel": "avx2",
-        "threads": 4,
-        "games": 4,
-        "restarts": 1,
-        "canaries": 9,
-        "under_way": 16,
-    }
-    waits = {**queue("batch", 2, "a peer"), "since_unix_s": NOW - 90}
-    services = [{"name": "links", "restarts": 3, "last_failure": None}]
-    fetching = [{"blob": "cd", "held_bytes": 10, "total_bytes": 40}]
     found = read(
         contributor(
-            waits,
+            Queue("batch", 2, "a peer", NOW - 90),
             queue("games", 1),
-            engine=engine,
-            services=services,
-            fetching=fetching,
-            played=5,
-            paused=None,
-            **COUNTED,
+            own=replace(CONTRIBUTING, played=5),
+            engine=replace(ENGINE, restarts=1),
+            services=(ServiceState("links", 3, None),),
+            fetching=(Fetching(b"\xcd", 10, 40),),
+            bans=(BanState(b"\7" * 32, "It lied.", 1, 60),),
+            relays=(b"\1" * 32, b"\2" * 32),
         )
     )
     assert found["gonode_queue_length"] == {("batch",): 2.0, ("games",): 1.0}
@@ -61,35 +51,43 @@ def test_a_contributor() -> None:
     assert found["gonode_paused"] == {(): 0.0}
     assert found["gonode_games"] == {("verified",): 1102.0, ("pending",): 102.0, ("rejected",): 0.0}
     assert found["gonode_banned_peers"] == {(): 1.0}
+    assert found["gonode_relays"] == {(): 2.0}
+    assert found["gonode_engine_restarts_total"] == {(): 1.0}
     assert "gonode_next_try_seconds" not in found  # nothing is tried again
     assert "gonode_verdicts_total" not in found
 
 
 def test_one_that_rests() -> None:
-    assert read(contributor(paused={"waiting_for": "night"}))["gonode_paused"] == {(): 1.0}
+    rests = contributor(own=replace(CONTRIBUTING, paused=Pause("night", None)))
+    assert read(rests)["gonode_paused"] == {(): 1.0}
 
 
 def test_others() -> None:
-    verifier = read(status("verifier", verdicts=3, replayed_plies=400, next_try_in_s=2.5))
+    verifier = read(status(Verifying(3, 400), next_try_in_s=2.5))
     assert (verifier["gonode_verdicts_total"], verifier["gonode_next_try_seconds"]) == ({(): 3.0}, {(): 2.5})
     assert "gonode_paused" not in verifier
-    training = {"event": "progress", "step": 4, "steps": 9}
-    coordinator = read(status("coordinator", releases=[{}, {}], gate=None, training=training, faults=[]))
+    training = Progress(4, 9, 2.0, 1.5, 0.5, 4321, 0.0, 8.0)
+    release = ReleaseState("r1", 1, 30)
+    coordinator = read(status(replace(COORDINATING, training=training, releases=(release, release))))
     assert coordinator["gonode_releases"] == {(): 2.0}
-    assert coordinator["gonode_training_steps"] == {(): 9.0}
+    assert coordinator["gonode_log_faults"] == {(): 0.0}
+    assert (coordinator["gonode_training_step"], coordinator["gonode_training_steps"]) == ({(): 4.0}, {(): 9.0})
     assert "gonode_gate_pairs" not in coordinator
-    assert read(status("relay", networks=1, places=2, circuits=3))["gonode_relay_places"] == {(): 2.0}
-    assert read(status("mirror", copied=7, shown=80, missing=0))["gonode_mirror_missing_blobs"] == {(): 0.0}
+    assert "gonode_training_steps" not in read(status(COORDINATING))
+    relay = read(status(RELAYING))
+    assert relay["gonode_relay_places"] == {(): 2.0}
+    assert "gonode_engine_info" not in relay
+    assert read(status(Mirroring(7, 80, 0)))["gonode_mirror_missing_blobs"] == {(): 0.0}
 
 
 def test_before_there_is_a_log() -> None:
-    found = read(status("relay", release=None, run_name=None, newest_size=None, log_size=0))
+    found = read(status(RELAYING, release=None, release_id=None, run_name=None, newest_size=None, log_size=0))
     assert "gonode_log_newest_entries" not in found
     assert found["gonode_log_entries"] == {(): 0.0}
 
 
 def test_a_name_with_quotes_is_one_label() -> None:
-    (labels,) = read(contributor(name='a"b\\\n'))["gonode_info"]
+    (labels,) = read(contributor(own=replace(CONTRIBUTING, name='a"b\\\n')))["gonode_info"]
     assert 'a"b\\\n' in labels
 
 

@@ -3,7 +3,6 @@
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 
 import pytest
 import trio
@@ -11,11 +10,12 @@ import trio
 from node.cli.main import status_of
 from node.metrics.address import MetricsAddress, MetricsFault
 from node.metrics.server import MOST_CALLERS, MetricsServer
+from node.status import Status
 from tests.node.screen.statuses import contributor
 
 
 @asynccontextmanager
-async def served(status: Callable[[], dict[str, Any]] = contributor) -> AsyncIterator[MetricsAddress]:
+async def served(status: Callable[[], Status] = contributor) -> AsyncIterator[MetricsAddress]:
     server = MetricsServer(MetricsAddress("127.0.0.1", 0))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(server.run, status, {})
@@ -65,7 +65,7 @@ async def test_other_requests() -> None:
 
 
 async def test_a_status_that_fails_is_an_answer() -> None:
-    def fails() -> dict[str, Any]:
+    def fails() -> Status:
         raise KeyError("games")
 
     async with served(fails) as address:

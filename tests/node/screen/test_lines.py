@@ -4,7 +4,6 @@ import io
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
@@ -13,6 +12,7 @@ from trio.testing import MockClock
 from node.screen.level import _LEVELS, Level, level_of
 from node.screen.lines import SUMMARY_EVERY_S, LogLines, PlainLines
 from node.screen.screen import Output, open_screen
+from node.status import Status
 from tests.node.screen.closed import Closed
 from tests.node.screen.statuses import contributor
 
@@ -92,7 +92,7 @@ async def test_a_summary_every_two_minutes_also_when_nothing_happens(autojump_cl
 
 
 async def test_a_status_that_fails_ends_nothing(autojump_clock: MockClock) -> None:
-    def fails() -> dict[str, Any]:
+    def fails() -> Status:
         raise ValueError("It is broken.")
 
     stream = io.StringIO()

@@ -10,8 +10,9 @@ from rich.console import Console
 from node.screen.level import Level
 from node.screen.live import LivePanel
 from node.screen.terminal import Terminal
+from node.status import Status, Verifying
 from tests.node.screen.closed import Closed
-from tests.node.screen.statuses import contributor, status
+from tests.node.screen.statuses import COORDINATING, contributor, status
 
 
 class Keyboard(Terminal):
@@ -31,16 +32,14 @@ class Keyboard(Terminal):
 class Shown:
     """A panel on a terminal of `width` by 24, and the commands that it gave."""
 
-    def __init__(
-        self, status: dict[str, Any], width: int = 100, level: Level = Level.INFO, colours: bool = True
-    ) -> None:
+    def __init__(self, status: Status, width: int = 100, level: Level = Level.INFO, colours: bool = True) -> None:
         self.stream = io.StringIO()
         self.given: list[str] = []
         self.answer: dict[str, Any] = {"ok": True}
         console = Console(
             file=self.stream, width=width, height=24, force_terminal=True, no_color=not colours, color_system="standard"
         )
-        self.panel = LivePanel(status["role"], level, console, Keyboard())
+        self.panel = LivePanel(status.role, level, console, Keyboard())
         self.panel._status = lambda: status
         self.panel._commands = {name: self._command(name) for name in ("status", "pause", "resume", "drain", "stop")}
 
@@ -63,36 +62,36 @@ class Shown:
 
 
 def test_a_panel_ends_with_its_keys() -> None:
-    shown = Shown(contributor(paused=None))
+    shown = Shown(contributor())
     assert shown.lines[0].startswith("gonode    0.4.1 mira")
     assert shown.lines[-1] == "          p pause · r resume · q end in order · Q stop now · l log · ? help"
 
 
 def test_keys_are_those_that_the_role_knows() -> None:
-    assert Shown(status("verifier")).lines[-1] == "          q end in order · Q stop now · l log · ? help"
-    assert Shown(status("coordinator")).lines[-1] == "          Q stop now · l log · ? help"
+    assert Shown(status(Verifying(3, 400))).lines[-1] == "          q end in order · Q stop now · l log · ? help"
+    assert Shown(status(COORDINATING)).lines[-1] == "          Q stop now · l log · ? help"
 
 
 async def test_keys_give_commands() -> None:
-    shown = Shown(contributor(paused=None))
+    shown = Shown(contributor())
     for key in "prqQxyz\n":
         await shown.panel.press(key)
     assert shown.given == ["pause", "resume", "drain", "stop"]
-    other = Shown(status("verifier"))
+    other = Shown(status(Verifying(3, 400)))
     for key in "prqQ":
         await other.panel.press(key)
     assert other.given == ["drain", "stop"]
 
 
 async def test_a_command_that_is_refused_is_a_line() -> None:
-    shown = Shown(contributor(paused=None))
+    shown = Shown(contributor())
     shown.answer = {"error": "This node cannot rest now."}
     await shown.panel.press("p")
     assert "warning contributor This node cannot rest now." in shown.written()
 
 
 async def test_help_explains_the_keys() -> None:
-    shown = Shown(contributor(paused=None), width=60)
+    shown = Shown(contributor(), width=60)
     await shown.panel.press("?")
     assert [line.split()[0] for line in shown.lines[-7:] if line[0] != " "] == ["r", "q", "Q", "l", "?"]
     assert all(len(line) <= 60 for line in shown.lines)

@@ -1,12 +1,16 @@
 """What is shown, as text: each way that a node can be."""
 
+from dataclasses import replace
+
 import pytest
 
 from node.screen.lately import Lately
 from node.screen.panel import panel
 from node.screen.row import Row, Tone
 from node.screen.rows import rows_now, rows_of
-from tests.node.screen.statuses import contributor, queue, status
+from node.status import Coordinating, Fetching, Mirroring, Pause, Relaying, ReleaseState, Status, Verifying
+from node.training.events import Progress
+from tests.node.screen.statuses import CONTRIBUTING, COORDINATING, RELAYING, contributor, queue, status
 
 
 class Clock:
@@ -17,6 +21,10 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now_s
+
+
+RELEASE = ReleaseState("r1", 1, 30)
+PROGRESS = Progress(3, 9, 2.0, 1.5, 0.5, 4321, 0.0, 8.0)
 
 
 def busy() -> Lately:
@@ -36,7 +44,7 @@ def busy() -> Lately:
 
 
 def test_a_contributor_that_plays() -> None:
-    rows = rows_of(contributor(hottest_c=71.4), busy())
+    rows = rows_of(contributor(own=replace(CONTRIBUTING, hottest_c=71.4)), busy())
     assert panel(rows, 100, 20).plain.split("\n") == [
         "gonode    0.4.1 mira (9c41e07b) · run alpha · release r0123 (8f3e21aa) · up 3h10m",
         "playing   16 games · 9.0 plies/s · 900 visits/s · 71 °C · next game ~6s",
@@ -49,8 +57,14 @@ def test_a_contributor_that_plays() -> None:
 
 def test_what_waits_and_why() -> None:
     reason = "No peer is reachable (3 tried)."
-    found = contributor(queue("batch", 2, reason), queue("games", 3), peers=0, newest_size=812_060, next_try_in_s=40.2)
-    found["fetching"] = [{"blob": "cd" * 32, "held_bytes": 1_000_000, "total_bytes": 3_000_000}]
+    found = contributor(
+        queue("batch", 2, reason),
+        queue("games", 3),
+        peers=0,
+        newest_size=812_060,
+        next_try_in_s=40.2,
+        fetching=(Fetching(b"\xcd" * 32, 1_000_000, 3_000_000),),
+    )
     lines = panel(rows_of(found, busy()), 100, 20).plain.split("\n")
     assert lines[-3:] == [
         "peers     0 · log 812,051 (9 behind) · batches waiting 2 · next try in 40s",
@@ -70,39 +84,57 @@ def test_what_waits_and_why() -> None:
             contributor(queue("batch", 256), queue("games", 3, "fewer batches; play is paused")),
             Row("paused", ("waiting for fewer batches; play is paused",), Tone.WAIT),
         ),
-        (contributor(engine={}), Row("playing", ("the first game is under way",), Tone.GOOD)),
         (
-            status("verifier", queue("judging", 3), verdicts=1, replayed_plies=2345),
+            contributor(own=replace(CONTRIBUTING, paused=Pause("22:00 o'clock", 3))),
+            Row("paused", ("waiting for 22:00 o'clock",), Tone.WAIT),
+        ),
+        (contributor(engine=None), Row("playing", ("the first game is under way",), Tone.GOOD)),
+        (
+            status(Verifying(1, 2345), queue("judging", 3)),
             Row("verifying", ("3 to judge", "1 verdict", "2,345 plies replayed"), Tone.GOOD),
         ),
         (
-            status("verifier", queue("approval", 1, "the root's holder")),
+            status(Verifying(0, 0), queue("approval", 1, "the root's holder")),
             Row("waiting", ("for the root's holder",), Tone.WAIT),
         ),
         (
-            status("relay", networks=1, places=2, circuits=3),
+            status(Relaying(1, 2, 3)),
             Row("relaying", ("1 network", "for 2 peers", "circuits 3"), Tone.GOOD),
         ),
         (
-            status("relay", release=None, log_size=0),
+            status(RELAYING, release=None, log_size=0),
             Row("connecting", ("looking for a peer of the run",), Tone.WAIT),
         ),
         (
-            status("mirror", copied=1234, shown=80, missing=0),
+            status(Mirroring(1234, 80, 0)),
             Row("copying", ("1,234 blobs", "shows log 80", "0 missing"), Tone.GOOD),
         ),
         (
-            status("coordinator", doing="training", releases=[{}, {}]),
+            status(Coordinating("training", None, (), (RELEASE, RELEASE), None)),
             Row("leading", ("training", "2 releases"), Tone.GOOD),
         ),
+        (
+            status(Coordinating("training", PROGRESS, (), (), None)),
+            Row("leading", ("training 33 %, loss 2.00, 4,321 samples/s, 0:08 left", "0 releases"), Tone.GOOD),
+        ),
+        (
+            status(replace(COORDINATING, gate=7)),
+            Row("leading", ("gating, 7 pairs counted", "0 releases"), Tone.GOOD),
+        ),
     ],
-    ids=lambda value: value.label if isinstance(value, Row) else value["role"],
+    ids=lambda value: value.label if isinstance(value, Row) else value.role,
 )
-def test_what_each_role_does(found: dict[str, object], row: Row) -> None:
+def test_what_each_role_does(found: Status, row: Row) -> None:
     rows = rows_of(found, Lately(Clock()))
     assert rows[1] == row
     waits = [each for each in rows if each.label == "waits"]
     assert not waits  # it is said once
+
+
+def test_relays_that_reach_it_are_counted() -> None:
+    peers = rows_of(contributor(relays=(b"\1" * 32, b"\2" * 32)), busy())[-1]
+    assert "reached through 2 relays" in peers.parts
+    assert not [part for part in rows_of(contributor(), busy())[-1].parts if "relay" in part]
 
 
 def test_a_drain_is_said() -> None:
@@ -149,7 +181,7 @@ def test_a_late_game_is_not_promised() -> None:
 
 
 def test_a_status_that_fails_is_a_row() -> None:
-    def fails() -> dict[str, object]:
+    def fails() -> Status:
         raise KeyError("games")
 
     _, row = rows_now(fails, Lately(Clock()))

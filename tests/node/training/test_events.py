@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from node.json_record import parse_record
 from node.training.events import Exporting, Failed, Note, Progress, Skipped, parse_event
 from trainer.events import Events
 from trainer.network.loss import PARTS
@@ -25,7 +26,7 @@ def test_what_a_trainer_writes() -> None:
     progress, *others = (parse_event(line.encode()) for line in stream.getvalue().splitlines())
     assert isinstance(progress, Progress)
     assert (progress.step, progress.steps, progress.loss, progress.seconds_left) == (9, 9, 1.25, 0.0)
-    assert Progress.parse(progress.to_json()) == progress
+    assert parse_record(Progress, progress.to_json()) == progress
     assert others == [
         Skipped("ab", "It is damaged."),
         Note("No event files."),

@@ -35,7 +35,7 @@ def test_a_segment_has_no_export(tmp_path: Path) -> None:
     whole = ("samples", "rows", "network", "weights", "losses", "loss_rows", "held_out_losses", "rounding")
     store(tmp_path, {name: value for name, value in RESULT.items() if name not in whole})
     assert load_segment(tmp_path) == TRAINED
-    with pytest.raises(TrainingFailed, match=r"result.json: this is no result of a training \(KeyError: "):
+    with pytest.raises(TrainingFailed, match=r"result.json: this is no result of a training \(loss_rows is missing\)"):
         load_result(tmp_path)
 
 

@@ -195,7 +195,7 @@ async def test_a_batch_is_kept_with_its_blob(desk: Desk, autojump_clock: trio.te
         assert [event for event, _ in desk.said] == ["mirrored"], "said once"
         await trio.sleep(100)
         (queue,) = mirror.queues
-        assert (queue["name"], queue["length"]) == ("mirrored", 1)
+        assert (queue.name, queue.length) == ("mirrored", 1)
 
 
 async def test_the_coordinators_answer_is_handed_back(desk: Desk, autojump_clock: trio.testing.MockClock) -> None:
@@ -208,7 +208,7 @@ async def test_the_coordinators_answer_is_handed_back(desk: Desk, autojump_clock
         again = await ada.post(entry)
         assert (again.index, again.held) == (posted.index, False)
         assert desk.world.entries.count(entry) == 1
-        assert mirror.queues[0]["length"] == 0
+        assert mirror.queues[0].length == 0
 
 
 async def test_all_is_passed_on_by_counter_when_the_coordinator_is_back(

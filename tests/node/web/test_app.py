@@ -10,6 +10,7 @@ import pytest
 
 from node.disk.home import Home
 from node.matches.ratings import gate_ratings
+from node.status import IN, OUT, Status
 from node.web import own_node
 from node.web.app import make_app
 from node.web.guard import AT_ONCE
@@ -17,6 +18,7 @@ from node.web.model.schema import NAME, open_to_write
 from protocol.envelope import Envelope
 from protocol.proof import Ban, FraudProof
 from tests.node.homes import grown_world, make_home
+from tests.node.screen.statuses import COORDINATING, link, status
 from tests.node.web.pages import PAGES, fill, visiting, words
 from tests.verification.world import World
 from verification.standing import standings
@@ -240,18 +242,18 @@ async def test_the_network_tells_no_address(shown: Home) -> None:
 async def test_a_running_node_is_asked_once_and_tells_counts_alone(
     shown: Home, shown_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    asked: list[Path] = []
 
-    def ask(path: Path, command: str, within_s: float) -> dict[str, object]:
-        asked.append(command)
-        links = [{"peer": "aa" * 32, "direction": way, "since_unix_s": 1, "score": 0.5} for way in ("in", "out", "out")]
-        return {"role": "coordinator", "log_size": 7, "links": links}
+    def ask_status(path: Path, within_s: float) -> Status:
+        asked.append(path)
+        links = tuple(link(way, b"\xaa" * 32) for way in (IN, OUT, OUT))
+        return status(COORDINATING, log_size=7, links=links)
 
-    monkeypatch.setattr(own_node, "ask", ask)
+    monkeypatch.setattr(own_node, "ask_status", ask_status)
     async with visiting(shown) as visitor:
         answers = [(await visitor.get("/api/v1/network")).json()["answer"]["node"] for _ in range(3)]
         text = words((await visitor.get("/network")).text)
-    assert asked == ["status"]
+    assert asked == [shown.control]
     assert (answers[0]["links_in"], answers[0]["links_out"], answers[0]["log_size"]) == (1, 2, 7)
     assert "aaaa" not in str(answers) + text
     assert "2 that it called, 1 that called it" in text
