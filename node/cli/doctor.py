@@ -11,6 +11,7 @@ import click
 from node.cli.config import find_setting
 from node.cli.given import given_values
 from node.cli.main import NO
+from node.cli.own_home import IS_THERE, RUNS, find_home, home_below
 from node.cli.setting import PREFIX, commands_in, settings_of
 from node.cli.settings_file import SettingsFault, file_for, judge, nearest
 
@@ -26,13 +27,13 @@ MARKS = {"ok": "ok", "unknown": "?", "warning": "warning", "wrong": "WRONG"}
     "--dir",
     "directory",
     type=click.Path(path_type=Path, file_okay=False),
-    help="The node's directory; default: the one below ~/.gonode, if there is one alone or a node runs in one alone.",
+    help="The node's directory; default: that of `gonode join` by the settings, else the one below ~/.gonode where a node "
+    "runs or, where none runs, that there is.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.pass_context
 def doctor(context: click.Context, directory: Path | None, as_json: bool) -> int:
     """Look at machine, directory, ports and the running node, and say what is wrong and what mends it."""
-    from node.disk.home import Home
     from node.doctor.clock import check_clock
     from node.doctor.finding import Standing
     from node.doctor.folder import check_folder
@@ -40,15 +41,16 @@ def doctor(context: click.Context, directory: Path | None, as_json: bool) -> int
     from node.doctor.ports import check_ports
     from node.doctor.running import ask_node, check_running
 
-    home, now = Home(directory or _only_home()), time.time()
-    settings, listen = _check_settings(context.find_root(), home)
+    root, now = context.find_root(), time.time()
+    home = _home(root, directory)
+    settings, listen = _check_settings(root, home)
     status = ask_node(home)
     found = [
         *settings,
         *check_machine(),
         *check_folder(home),
         *check_ports(listen, status is not None),
-        check_clock(home.database, now),
+        check_clock(home, now),
         *check_running(home, status, now),
     ]
     is_sound = all(finding.standing is not Standing.WRONG for finding in found)
@@ -65,22 +67,16 @@ def doctor(context: click.Context, directory: Path | None, as_json: bool) -> int
     return 0 if is_sound else NO
 
 
-def _only_home() -> Path:
-    """The one directory below ~/.gonode where a node runs or, where none runs, that a node has; else ~/.gonode itself.
+def _home(root: click.Context, directory: Path | None) -> "Home":
+    """The node's directory, also where settings that cannot be used do not say it; ~/.gonode itself where none is below."""
+    from node.disk.home import HOMES, Home
 
-    Raises click.UsageError when there are several.
-    """
-    from node.disk.home import HOMES
-
-    homes = HOMES.expanduser()
-    for pattern in ("*/control.sock", "*/ticket"):
-        found = sorted(path.parent for path in homes.glob(pattern))
-        if len(found) == 1:
-            return found[0]
-        if found:
-            names = ", ".join(path.name for path in found)
-            raise click.UsageError(f"Several nodes are below {homes} ({names}): say --dir DIR.")
-    return homes
+    marks = RUNS, IS_THERE
+    try:
+        home = find_home(root, directory, marks)
+    except SettingsFault:  # a finding of its own
+        home = home_below(marks)
+    return home or Home(HOMES.expanduser())
 
 
 def _check_settings(root: click.Context, home: "Home") -> tuple[list["Finding"], tuple[str, ...]]:

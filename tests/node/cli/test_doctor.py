@@ -86,3 +86,26 @@ def test_a_machine_that_computes_wrongly(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(node.doctor.machine.check_canaries, "__defaults__", (verify,))
     assert "WRONG    canaries" in gonode("doctor", "--dir", tmp_path).out
+
+
+def test_the_directory_of_joins_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    homes = Path("~/.gonode").expanduser()
+    (homes / "a").mkdir(parents=True)
+    (homes / "a" / "ticket").write_text(TICKET)
+    (homes / "gonode.toml").write_text(f'[join]\ndir = "{tmp_path}/file"\n')
+    assert the_object(gonode("doctor", "--json"))["directory"] == str(tmp_path / "file")
+    monkeypatch.setenv("GONODE_JOIN_DIR", str(tmp_path / "variable"))
+    assert the_object(gonode("doctor", "--json"))["directory"] == str(tmp_path / "variable")
+    assert the_object(gonode("doctor", "--json", "--dir", tmp_path))["directory"] == str(tmp_path)
+
+
+def test_settings_of_join_that_cannot_be_used_are_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    homes = Path("~/.gonode").expanduser()
+    (homes / "a").mkdir(parents=True)
+    (homes / "a" / "ticket").write_text(TICKET)
+    monkeypatch.setenv("GONODE_JOIN_NICE", "very")
+    answer = gonode("doctor", "--json")
+    assert answer.status == 1
+    found = the_object(answer)
+    assert found["directory"] == str(homes / "a")
+    assert "GONODE_JOIN_NICE" in found["checks"][0]["detail"]
