@@ -3,13 +3,16 @@
 Spec: docs/ceremonies.md, docs/spec/proposal.md.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
 if TYPE_CHECKING:
-    from node.founding.ceremony import Agree, Instead
+    from node.disk.home import Home
+    from node.founding.ceremony import Agree, ChangeRoot, Instead
     from node.founding.proposal import Proposal
     from protocol.ed25519 import SecretKey
 
@@ -24,6 +27,62 @@ directory_argument = click.argument("directory", metavar="DIR", type=click.Path(
 instead_option = click.option(
     "--instead", is_flag=True, help="Take the place of a version of this number that has enough signatures already."
 )
+
+
+def signing_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a command that makes a version and signs it: `key_file`, `yes` and `instead`."""
+    for option in (instead_option, yes_option, key_option):
+        command = option(command)
+    return command
+
+
+def log_index(first: int = 0) -> click.IntRange:
+    """The type of an option that names an entry of the log."""
+    return click.IntRange(first, 2**63 - 1)
+
+
+def run_home(directory: Path) -> "Home":
+    """The directory of a node that has a run; raises FoundingError or HomeError."""
+    from node.disk.home import Home
+    from node.founding.errors import FoundingError
+
+    home = Home(directory)
+    if not home.ticket.exists():
+        raise FoundingError(f"{directory}: no run is here; make one: gonode run init")
+    home.load_ticket()
+    return home
+
+
+@dataclass(frozen=True, slots=True)
+class Signing:
+    """How a command makes a root version of the run in `home`: with which key at hand, asking whom, in place of what."""
+
+    home: "Home"
+    secret: "SecretKey | None"
+    key_file: Path | None
+    yes: bool
+    instead: bool
+
+    @classmethod
+    def given(cls, home: "Home", key_file: Path | None, yes: bool, instead: bool) -> Self:
+        """By the values of `signing_options`."""
+        from node.founding.ceremony import signing_key
+
+        return cls(home, signing_key(home, key_file), key_file, yes, instead)
+
+    def propose(self, change: "ChangeRoot", tell: "Callable[[Proposal], None] | None" = None) -> None:
+        """Makes the version, after `tell` shows it to whoever is asked signs it, and says what has to travel."""
+        from node.founding.ceremony import propose_root
+
+        agree = agreement(self.secret is not None and not self.yes)
+
+        def shown(proposal: "Proposal") -> bool:
+            if tell is not None:
+                tell(proposal)
+            return agree(proposal)
+
+        propose_root(self.home, change, self.secret, shown, replacement(self.instead))
+        tell_missing(self.home.directory, self.secret, self.key_file)
 
 
 def agreement(asks: bool) -> "Agree":

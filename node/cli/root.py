@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from node.cli.ceremony import directory_argument, tell_missing
+from node.cli.ceremony import directory_argument, run_home, tell_missing
 from node.cli.root_change import revoke, rotate
 from node.cli.root_show import show
 from node.cli.root_sign import sign
@@ -42,11 +42,9 @@ def collect(directory: Path, files: tuple[Path, ...]) -> int:
     In the directory of another node of the run, such as a verifier's, a complete root version is kept, so that the node
     knows it at its next start, whether the coordinator logs it or not.
     """
-    from node.disk.home import Home
     from node.founding.ceremony import adopt, collect
 
-    home = Home(directory)
-    home.load_ticket()
+    home = run_home(directory)
     is_coordinator = home.manifest.exists()
     taken = [(collect if is_coordinator else adopt)(home, file) for file in files]
     for proposal in taken:

@@ -5,16 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from node.cli.ceremony import (
-    agreement,
-    directory_argument,
-    instead_option,
-    key_option,
-    parse_key_request,
-    replacement,
-    tell_missing,
-    yes_option,
-)
+from node.cli.ceremony import Signing, directory_argument, log_index, parse_key_request, run_home, signing_options
 
 if TYPE_CHECKING:
     from node.founding.logged import Logged
@@ -36,13 +27,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--until",
-    type=click.IntRange(0, 2**63 - 1),
+    type=log_index(),
     metavar="INDEX",
     help="The old coordinator's key counts below this log entry; default: a while, so that signatures can be collected.",
 )
-@key_option
-@yes_option
-@instead_option
+@signing_options
 def rotate(
     directory: Path,
     added: tuple[str, ...],
@@ -55,8 +44,6 @@ def rotate(
     instead: bool,
 ) -> int:
     """Replace root keys, their threshold, or the coordinator's key."""
-    from node.disk.home import Home
-    from node.founding.ceremony import propose_root, signing_key
     from node.founding.errors import ProposalError
     from node.founding.root_changes import with_coordinator, with_keys
     from node.founding.succession import prepare_key
@@ -65,9 +52,8 @@ def rotate(
         raise ProposalError("Nothing is to be changed: give --root-key, --drop, --threshold or --coordinator.")
     if until is not None and coordinator is None:
         raise ProposalError("--until is about the coordinator's old key, and --coordinator is not given.")
-    home = Home(directory)
-    home.load_ticket()
-    secret = signing_key(home, key_file)
+    home = run_home(directory)
+    signing = Signing.given(home, key_file, yes, instead)
     new, old = ([parse_key_request(text, "root") for text in keys] for keys in (added, dropped))
     successor = None
     if coordinator is not None:
@@ -81,8 +67,7 @@ def rotate(
             roles = with_coordinator(roles, successor, end)
         return changed, roles
 
-    propose_root(home, change, secret, agreement(secret is not None and not yes), replacement(instead))
-    tell_missing(directory, secret, key_file)
+    signing.propose(change)
     return 0
 
 
@@ -92,36 +77,27 @@ def rotate(
 @click.option(
     "--from",
     "index",
-    type=click.IntRange(0, 2**63 - 1),
+    type=log_index(),
     metavar="INDEX",
     help="What the key signed from this log entry on is void; default: from now on.",
 )
-@key_option
-@yes_option
-@instead_option
+@signing_options
 def revoke(directory: Path, role_key: str, index: int | None, key_file: Path | None, yes: bool, instead: bool) -> int:
     """Revoke the key of a verifier or coordinator, and say what that makes void."""
-    from node.disk.home import Home
-    from node.founding.ceremony import propose_root, signing_key
     from node.founding.revocation import describe_void
     from node.founding.root_changes import with_end
 
-    home = Home(directory)
-    home.load_ticket()
+    home = run_home(directory)
     key = parse_key_request(role_key, "verifier or coordinator")
-    secret = signing_key(home, key_file)
-    agree = agreement(secret is not None and not yes)
 
-    def shown(proposal: "Proposal") -> bool:
+    def tell(proposal: "Proposal") -> None:
         assert proposal.root is not None
         role = proposal.root.find(key)
         assert role is not None
         click.echo("\n".join(describe_void(home, role)))
-        return agree(proposal)
 
     def change(before: "Root", logged: "Logged") -> "tuple[Root, list[Role]]":
         return before, with_end(before.roles, key, logged.size if index is None else index)
 
-    propose_root(home, change, secret, shown, replacement(instead))
-    tell_missing(directory, secret, key_file)
+    Signing.given(home, key_file, yes, instead).propose(change, tell)
     return 0

@@ -7,12 +7,12 @@ import click
 
 from node.cli.ceremony import (
     confirm,
-    instead_option,
-    key_option,
+    log_index,
     parse_key_request,
     replacement,
+    run_home,
+    signing_options,
     tell_missing,
-    yes_option,
 )
 from node.cli.main import NO
 
@@ -23,17 +23,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("where", metavar="DIR|FILE", type=click.Path(path_type=Path))
 @click.option("--verifier", "verifiers", multiple=True, metavar="KEY", help="A key request; repeatable.")
-@click.option(
-    "--expires", type=click.IntRange(1, 2**63 - 1), metavar="INDEX", help="Their roles end at this log entry."
-)
-@key_option
-@yes_option
-@instead_option
+@click.option("--expires", type=log_index(1), metavar="INDEX", help="Their roles end at this log entry.")
+@signing_options
 def sign(
     where: Path, verifiers: tuple[str, ...], expires: int | None, key_file: Path | None, yes: bool, instead: bool
 ) -> int:
     """Sign a proposal FILE with a root key; or approve verifiers of the run in DIR; or sign what waits in DIR."""
-    from node.disk.home import Home
     from node.founding.ceremony import signing_key
     from node.founding.errors import FoundingError
     from node.founding.root_signing import approve
@@ -45,11 +40,9 @@ def sign(
         if verifiers or expires:
             raise FoundingError("What a proposal FILE asks for cannot be changed by who signs it.")
         return _sign_file(where, key_file, yes)
-    home = Home(where)
+    home = run_home(where)
     if not verifiers:
         return _sign_waiting(home, key_file, yes)
-    if not home.ticket.exists():
-        raise FoundingError(f"{where}: no run is here; make one: gonode run init")
     keys = [parse_key_request(text) for text in verifiers]
     proposal = approve(home, keys, expires, signing_key(home, key_file), replacement(instead))
     root = proposal.root
@@ -86,8 +79,6 @@ def _sign_waiting(home: "Home", key_file: Path | None, yes: bool) -> int:
     from node.founding.ceremony import keep, signable, signing_key
     from node.founding.errors import FoundingError
 
-    if not home.ticket.exists():
-        raise FoundingError(f"{home.directory}: no run is here; make one: gonode run init")
     secret = signing_key(home, key_file)
     if secret is None:
         raise FoundingError(f"{home.directory}: no root key is here; say which one signs: --key KEYFILE.")

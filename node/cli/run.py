@@ -6,12 +6,11 @@ import click
 
 from node.cli.ceremony import (
     agreement,
-    instead_option,
-    key_option,
+    log_index,
     parse_key_request,
     replacement,
+    signing_options,
     tell_missing,
-    yes_option,
 )
 from node.cli.choices import choice_options, parse_choices
 
@@ -33,9 +32,7 @@ def run() -> None:
     show_default=True,
     help="Where others reach the coordinator; the ticket names it. Port 0: a free one, now and for good.",
 )
-@click.option(
-    "--expires", type=click.IntRange(1, 2**63 - 1), metavar="INDEX", help="The verifiers' roles end at this log entry."
-)
+@click.option("--expires", type=log_index(1), metavar="INDEX", help="The verifiers' roles end at this log entry.")
 @click.option(
     "--root-key",
     "root_keys",
@@ -87,9 +84,7 @@ def show(source: Path | None, presets: tuple[str, ...], settings: tuple[str, ...
 @click.option(
     "--from", "source", type=click.Path(path_type=Path, dir_okay=False), help="A TOML file with what changes."
 )
-@key_option
-@yes_option
-@instead_option
+@signing_options
 @choice_options
 def amend(
     directory: Path,
