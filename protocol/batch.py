@@ -18,6 +18,8 @@ from protocol.game_block import HEADER_BYTES, GameBlock, GameHeader, PlyRecord
 
 MAGIC: Final = b"GONODEB1"
 _BATCH: Final = struct.Struct("<8sII")
+HEAD_BYTES: Final = _BATCH.size
+"""Bytes before the first game."""
 
 
 @dataclass(frozen=True, slots=True)

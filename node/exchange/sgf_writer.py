@@ -1,5 +1,7 @@
 """Writes a game record as SGF (FF[4], UTF-8, one line of moves)."""
 
+from collections.abc import Mapping, Sequence
+
 from native.rules import Colour
 from node.exchange.errors import SgfError
 from node.exchange.record import GameRecord, Move, Setup
@@ -10,8 +12,14 @@ from node.exchange.values import write_point, write_size
 LETTER = {Colour.BLACK: "B", Colour.WHITE: "W"}
 
 
-def encode_sgf(record: GameRecord) -> bytes:
-    """The record as a file, which `parse_record` reads back equal; raises SgfError when it would be larger than is read."""
+def encode_sgf(
+    record: GameRecord, root: Mapping[str, str] | None = None, further: Sequence[Mapping[str, str]] = ()
+) -> bytes:
+    """The record as a file, which `parse_record` reads back equal; raises SgfError when it would be larger than is read.
+
+    `root` and `further` are properties that a record does not have, of the root and of each node after it: other programs
+    read them, `parse_record` leaves them out.
+    """
     head = {
         "FF": "4",
         "GM": "1",
@@ -24,13 +32,18 @@ def encode_sgf(record: GameRecord) -> bytes:
         "RE": record.result,
         "PB": record.black,
         "PW": record.white,
+        **(root or {}),
     }
-    root = "".join(f"{name}[{_escape(text)}]" for name, text in head.items() if text)
-    nodes = "".join(";" + _node(node, record) for node in record.nodes)
-    data = f"(;{root}{_node(record.start, record)}{nodes})\n".encode()
+    more = [*map(_properties, further), *[""] * (len(record.nodes) - len(further))]
+    nodes = "".join(f";{_node(node, record)}{rest}" for node, rest in zip(record.nodes, more, strict=True))
+    data = f"(;{_properties(head)}{_node(record.start, record)}{nodes})\n".encode()
     if len(data) > MAX_BYTES:
         raise SgfError(f"The record would take {len(data)} bytes; {MAX_BYTES} are the most that is read.")
     return data
+
+
+def _properties(values: Mapping[str, str]) -> str:
+    return "".join(f"{name}[{_escape(text)}]" for name, text in values.items() if text)
 
 
 def _node(node: Setup | Move, record: GameRecord) -> str:

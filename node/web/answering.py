@@ -1,11 +1,13 @@
 """From a question to an answer: one look at the pages' file, then HTML or JSON, or a sentence about why not.
 
 Page: docs/pages.md. HTML at `/x`, JSON at `/api/v1/x`, same path and query. Invariants: an answer says which head of the log
-it speaks for, and its tag is that log's size and root, and the node; a tag that the asker has already costs no query.
+it speaks for, and its tag is that log's size and root, the node, and which games are here; a tag that the asker has already
+costs no query.
 """
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
+from node.web.games import schema as games
 from node.web.guard import FILES
 from node.web.model.schema import reading
 from node.web.queries.records import BadQuestion, NotFound, to_json
@@ -26,7 +29,7 @@ IMMUTABLE: Final = "public, max-age=31536000, immutable"
 _AGAIN_S: Final = 5
 
 Ask = Callable[[sqlite3.Connection, Request], Any]
-"""What a page asks; gives a frozen record, or a `Moved`."""
+"""What a page asks of `pages.db`, beside which the games are `here`; gives a frozen record, or a `Moved`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,10 @@ class Moved:
     """What was asked for has its whole name elsewhere, below the site's first path."""
 
     path: str
+
+
+FileAsk = Callable[[sqlite3.Connection, Request], tuple[bytes, Mapping[str, str]] | Moved]
+"""What a file is made of; gives its bytes and headers, or a `Moved`."""
 
 
 class Desk:
@@ -57,7 +64,7 @@ class Desk:
                 head = seen(db, self._node)
                 if head is None:
                     return self._nothing_yet(request, is_json)
-                tag = f'"{head.log_size}-{head.log_root.hex()[:16]}-{self._node.hex()[:16]}-{self._version}"'
+                tag = self._tag(db, head)
                 headers = {"ETag": f"W/{tag}", "Cache-Control": SHOWN_ANEW}
                 if tag in request.headers.get("if-none-match", ""):
                     return Response(status_code=304, headers=headers)
@@ -72,9 +79,11 @@ class Desk:
 
         return answer
 
-    def live_page(self, template: str, ask: Ask) -> Any:
+    def live_page(
+        self, template: str, ask: Ask, more: Callable[[Any, Request], Mapping[str, Any]] | None = None
+    ) -> Any:
         """The endpoint of a page that changes without the log: it has no tag."""
-        answer = self.page(template, ask)
+        answer = self.page(template, ask, more)
 
         def untagged(request: Request) -> Response:
             response: Response = answer(request)
@@ -101,8 +110,36 @@ class Desk:
             head = None  # the file is being made anew
         return self._html("fault.html", request, head, status, headers, sentence=sentence, status=status)
 
-    def _looking(self) -> Any:
-        return reading(self._path)
+    def file(self, ask: FileAsk) -> Any:
+        """The endpoint of a file that is made of what the log and the games here say: `ask` gives its bytes and headers."""
+
+        def answer(request: Request) -> Response:
+            if not self._path.is_file():
+                return self._nothing_yet(request, False)
+            with self._looking() as db:
+                head = seen(db, self._node)
+                if head is None:
+                    return self._nothing_yet(request, False)
+                headers = {"ETag": f"W/{self._tag(db, head)}", "Cache-Control": SHOWN_ANEW}
+                if headers["ETag"] in request.headers.get("if-none-match", ""):
+                    return Response(status_code=304, headers=headers)
+                found = _asked(ask, db, request)
+            if isinstance(found, Moved):
+                return RedirectResponse(found.path, 302)
+            data, more = found
+            return Response(data, 200, {**headers, **more})
+
+        return answer
+
+    @contextmanager
+    def _looking(self) -> Iterator[sqlite3.Connection]:
+        with reading(self._path) as db:
+            games.put_beside(db, self._path.with_name(games.NAME))
+            yield db
+
+    def _tag(self, db: sqlite3.Connection, head: Seen) -> str:
+        (generation,) = db.execute(f"SELECT coalesce(max(generation), 0) FROM {games.BESIDE}.run").fetchone()
+        return f'"{head.log_size}-{head.log_root.hex()[:16]}-{self._node.hex()[:16]}-{generation}-{self._version}"'
 
     def _nothing_yet(self, request: Request, is_json: bool) -> Response:
         sentence = (

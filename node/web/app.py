@@ -11,22 +11,26 @@ from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware.gzip import GZipMiddleware
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from node.disk.home import Home
 from node.disk.keyring import KeyringError, load_public
-from node.web.answering import API, IMMUTABLE, Ask, Desk, Moved
+from node.web.answering import API, IMMUTABLE, SHOWN_ANEW, Ask, Desk, Moved
 from node.web.elo_graph import axis_of, elo_graph
+from node.web.games.days import END, DayFiles, day_of
+from node.web.games.sgf import SGF_TYPE, game_sgf
 from node.web.guard import Guard
 from node.web.model.schema import NAME, reading
 from node.web.own_node import OwnNode
 from node.web.queries.bans import bans, proof, proof_bytes
 from node.web.queries.contributors import contributor, contributors
+from node.web.queries.dumps import dumps
+from node.web.queries.games import game, games
 from node.web.queries.network import network
 from node.web.queries.overview import Overview, overview
 from node.web.queries.records import NotFound, whole_name
@@ -36,6 +40,7 @@ from node.web.site import Site
 from node.web.static_files import Static
 from protocol.layout import CHECKPOINT, PUBLIC
 
+DAY_TYPE: Final = "application/zstd"
 ZIPPED_BY: Final = 4
 """How hard answers are compressed; more takes longer than it saves."""
 
@@ -46,6 +51,7 @@ def make_app(home: Home, *, proxies: Collection[str] = (), hosts: Collection[str
     path, node = home.directory / NAME, _node_key(home)
     static = Static()
     desk = Desk(path, node, version, static.base)
+    days = DayFiles(home.directory)
     live = desk.live_page("network.html", lambda db, request: network(db, request.state.own_node))
     routes = [
         *_both("/", desk.page("overview.html", lambda db, request: overview(db), _graph)),
@@ -70,11 +76,21 @@ def make_app(home: Home, *, proxies: Collection[str] = (), hosts: Collection[str
             desk.page("proof.html", _named("convictions", "id", lambda db, name, _: proof(db, name)), _address),
         ),
         *_both("/network", _network(OwnNode(home, node, version), live)),
+        *_both("/games", desk.page("games.html", lambda db, request: games(db, request.query_params))),
+        Route("/games/{name}.sgf", desk.file(_named("here.games", "hash", _sgf(home.public), ".sgf"))),
+        *_both(
+            "/games/{name}",
+            desk.page("game.html", _named("here.games", "hash", lambda db, name, _: game(db, home.public, name))),
+        ),
+        *_both("/dumps", desk.live_page("dumps.html", lambda db, request: dumps(db, days, _before(request)))),
+        Route("/dumps/{name}", _day_file(days)),
         Route("/static/{path:path}", static.answer),
         *_audit(home, static),
     ]
     handlers = {HTTPException: desk.refused, 500: desk.refused}
-    app = GZipMiddleware(Starlette(routes=routes, exception_handlers=handlers), compresslevel=ZIPPED_BY)
+    pages = Starlette(routes=routes, exception_handlers=handlers)
+    whole = (*DEFAULT_EXCLUDED_CONTENT_TYPES, DAY_TYPE)
+    app = GZipMiddleware(pages, compresslevel=ZIPPED_BY, exclude_content_types=whole)
     return Guard(app, proxies=proxies, hosts=hosts)
 
 
@@ -91,8 +107,8 @@ def _contributors(db: Connection, request: Request) -> Any:
     return contributors(db, query.get("window", "all"), query.get("q", ""), _before(request))
 
 
-def _named(table: str, column: str, find: Callable[[Connection, bytes, Request], Any]) -> Ask:
-    """What has a digest for a name; the first digits of one lead to the whole."""
+def _named(table: str, column: str, find: Callable[[Connection, bytes, Request], Any], end: str = "") -> Ask:
+    """What has a digest for a name, and then `end`; the first digits of one lead to the whole."""
 
     def asked(db: Connection, request: Request) -> Any:
         text = request.path_params["name"]
@@ -100,9 +116,36 @@ def _named(table: str, column: str, find: Callable[[Connection, bytes, Request],
         if text == name.hex():
             return find(db, name, request)
         place = request.url.path.removeprefix(API).rpartition("/")[0]
-        return Moved(f"{place}/{name.hex()}")
+        return Moved(f"{place}/{name.hex()}{end}")
 
     return asked
+
+
+def _sgf(public: Path) -> Callable[[Connection, bytes, Request], tuple[bytes, Mapping[str, str]]]:
+    """A game's file."""
+
+    def found(db: Connection, name: bytes, request: Request) -> tuple[bytes, Mapping[str, str]]:
+        headers = {"Content-Type": SGF_TYPE, "Content-Disposition": f'attachment; filename="{name.hex()[:16]}.sgf"'}
+        return game_sgf(game(db, public, name)), headers
+
+    return found
+
+
+def _day_file(days: DayFiles) -> Callable[[Request], Response]:
+    """A whole day's games, if they were put together."""
+
+    def answer(request: Request) -> Response:
+        name = request.path_params["name"]
+        day = day_of(name.removesuffix(END)) if name.endswith(END) else None
+        found = None if day is None else days.find(day)
+        if day is None or found is None or not found.is_kept:
+            raise HTTPException(404, "This day's games are in no file here; /dumps says which are.")
+        headers = {"Cache-Control": SHOWN_ANEW, "ETag": f'"{found.sha256}"'}
+        if found.sha256 in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        return FileResponse(days.path(day), headers=headers, media_type=DAY_TYPE, filename=name)
+
+    return answer
 
 
 def _graph(found: Overview, request: Request) -> Mapping[str, Any]:

@@ -21,11 +21,16 @@ from hypercorn.trio import serve
 from node.disk.home import Home, HomeError
 from node.disk.lockfile import DirectoryInUse
 from node.web.app import make_app
+from node.web.games.day_maker import DayMaker
+from node.web.games.indexer import Indexer
 from node.web.guard import LOCAL, Guard
 from node.web.model.feeder import Feeder, is_busy
 
 LOOK_AGAIN_S: Final = 1.0
+REST: Final = 1.0
+"""For so long as it took to take in games, that then rests: pages and the node on this machine come first."""
 LOCK: Final = "pages.lock"
+FAILED_S: Final = 60.0
 READ_TIMEOUT_S: Final = 15
 GRACE_S: Final = 1
 
@@ -43,16 +48,20 @@ async def serve_pages(home: Home, host: str, port: int, say: Said, proxies: Coll
     """
     with _alone(home.directory):
         feeder = Feeder(home)
+        indexer, maker = Indexer(home), DayMaker(home)
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_end_on_signal, nursery.cancel_scope)
                 nursery.start_soon(_feed, feeder, say)
+                nursery.start_soon(_index, indexer, maker, say)
                 binds = await nursery.start(
                     _serve, make_app(home, proxies=proxies, hosts=_hosts(host, proxies)), host, port
                 )
                 say(f"Pages of this run: {', '.join(binds)} (Ctrl-C ends this).")
         finally:
             feeder.close()
+            indexer.close()
+            maker.close()
 
 
 async def _serve(app: Guard, host: str, port: int, task_status: trio.TaskStatus[list[str]]) -> None:
@@ -111,6 +120,25 @@ async def _end_on_signal(scope: trio.CancelScope) -> None:
         async for _ in signals:
             scope.cancel()
             return
+
+
+async def _index(indexer: Indexer, maker: DayMaker, say: Said) -> None:
+    """Takes in the games that are here, and then makes the files of whole days, in half of the time at most."""
+    told = ""
+    while True:
+        started_s = trio.current_time()
+        pause_s = LOOK_AGAIN_S
+        try:
+            if await trio.to_thread.run_sync(lambda: indexer.step() or maker.step()):
+                pause_s = REST * (trio.current_time() - started_s)
+            told = ""
+        except (sqlite3.Error, OSError) as error:
+            if not (isinstance(error, sqlite3.Error) and is_busy(error)):
+                pause_s = FAILED_S
+                if str(error) != told:
+                    told = str(error)
+                    say(f"The games are not taken in: {told}. Other pages grow; this is tried again each minute.")
+        await trio.sleep(pause_s)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The pages of a run in a real browser: what a visitor sees, on a phone, by keyboard, without JavaScript, in both themes."""
 
+import json
 import time
 import urllib.error
 import urllib.request
@@ -58,9 +59,16 @@ def status_of(url: str) -> int:
 def url(home: Home, browser: Browser) -> Iterator[str]:
     """The pages, once the log is taken in; without a browser nothing is served."""
     with shown_run(home) as url:
-        while status_of(f"{url}api/v1/releases") == 503:
+        while status_of(f"{url}api/v1/releases") == 503 or not has_all_games(url):
             time.sleep(0.1)
         yield url
+
+
+def has_all_games(url: str) -> bool:
+    """Whether the games of every batch are taken in."""
+    with urllib.request.urlopen(f"{url}api/v1/games", timeout=10) as answer:
+        here = json.load(answer)["answer"]["here"]
+    return bool(here["batches"] == here["known"] > 0)
 
 
 @pytest.fixture
@@ -86,6 +94,8 @@ def paths(run: World) -> dict[str, str]:
         "release": f"releases/{run.state.release.id.hex()}",
         "contributors": "contributors",
         "contributor": f"contributors/{run.peers['eve'].public.hex()}",
+        "games": "games",
+        "days": "dumps",
         "verification": "verification",
         "bans": "bans",
         "proof": f"proofs/{proof_name(run)}",
@@ -99,6 +109,8 @@ SEEN = {
     "release": ["✓ passed against release", "Ancestry", "SHA-256 of its file"],
     "contributors": ["ada", "bob", "banned"],
     "contributor": ["eve", "banned", "✗ rejected"],
+    "games": ["batches in the log are here", "training", "ada", "✓ verified", "✗ rejected", "… pending"],
+    "days": ["2023-11-14", "the day is not over"],
     "verification": ["verifier-0", "Rejections", "eve"],
     "bans": ["eve", "the search of a ply is not as the batch says"],
     "proof": ["gonode proof check proof --ticket TICKET", "log entry"],
@@ -159,6 +171,28 @@ def test_all_of_it_works_without_javascript(browser: Browser, url: str, run: Wor
     page.click("text=with refused candidates")
     assert page.locator(".graph .refused").count() > 0
     context.close()
+
+
+def test_games_are_chosen(page: Page, url: str, run: World) -> None:
+    page.set_viewport_size(DESK)
+    page.goto(f"{url}games")
+    page.select_option("#kind", "gate")
+    page.fill("#release", "0")
+    page.click("text=Show")
+    rows = page.locator("tbody tr")
+    assert rows.count() > 0
+    assert set(rows.locator(".badge").all_inner_texts()) == {"gate"}
+    page.fill("#release", "")
+    page.select_option("#kind", "training")
+    page.click("text=Show")
+    games = sum(batch.header.games for batch in run.state.batches.all)
+    seen = rows.count()
+    while page.locator("a[rel=next]").count():
+        page.click("a[rel=next]")
+        seen += rows.count()
+    assert seen == games
+    page.click("tbody th a >> nth=0")
+    assert page.inner_text("h1").startswith("Game ")
 
 
 def test_the_keyboard_is_enough(page: Page, url: str) -> None:

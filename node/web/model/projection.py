@@ -8,6 +8,7 @@ their batches.
 import sqlite3
 from collections.abc import Sequence
 
+from node.web.model.contents import write_content
 from node.web.model.events import TimeOf, write_event
 from node.web.model.fates import row_of
 from node.web.model.sums import MOST, RINGER, BatchRow, SumChanges, capped
@@ -51,6 +52,7 @@ class Projection:
         if is_new or kinds.intersection(RELEASES_CHANGE):
             write_releases(self._db, self._state, time_of)
         if kinds.intersection(GATES_CHANGE):
+            write_content(self._db, self._state, index, entry, time_of(index))
             write_gates(self._db, self._state, time_of)
         write_open_gate(self._db, self._state)
         if is_new or Root in kinds:

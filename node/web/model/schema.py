@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from node.web.model import sums
+from node.web.model import contents, sums
 
 NAME: Final = "pages.db"
-VERSION: Final = 4
+VERSION: Final = 5
 DEADLINE_S: Final = 2.0
 _STEPS_A_LOOK: Final = 2000
 
@@ -82,7 +82,7 @@ def open_to_write(path: Path, run: bytes) -> sqlite3.Connection:
     """The file for one run, made or made anew as needed; raises sqlite3.Error where it cannot be."""
     try:
         db = _opened(path)
-        if _is_current(db, run):
+        if _is_current(db, run, version):
             return db
         db.close()
     except sqlite3.DatabaseError as error:
@@ -90,11 +90,16 @@ def open_to_write(path: Path, run: bytes) -> sqlite3.Connection:
             raise  # no place to write, or another process writes
     for end in ("", "-wal", "-shm"):
         Path(f"{path}{end}").unlink(missing_ok=True)
+    return open_made(path, run, VERSION, _TABLES + contents.TABLES + sums.schema())
+
+
+def open_made(path: Path, run: bytes, version: int, tables: str) -> sqlite3.Connection:
+    """Likewise a file of this format with these tables, of which `run` has the run's `id` once there are any rows."""
     db = _opened(path)
     with writing(db):
-        for statement in filter(None, (_TABLES + sums.schema()).split(";\n")):
+        for statement in filter(None, tables.split(";\n")):
             db.execute(statement)
-        db.execute(f"PRAGMA user_version = {VERSION}")
+        db.execute(f"PRAGMA user_version = {version}")
     return db
 
 
@@ -164,10 +169,10 @@ def _opened(path: Path) -> sqlite3.Connection:
     return db
 
 
-def _is_current(db: sqlite3.Connection, run: bytes) -> bool:
+def _is_current(db: sqlite3.Connection, run: bytes, version: int) -> bool:
     """Whether the file is of this format and run."""
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version != VERSION:
+    (found_version,) = db.execute("PRAGMA user_version").fetchone()
+    if found_version != version:
         return False
     found = db.execute("SELECT id FROM run").fetchone()
     return found is None or found[0] == run

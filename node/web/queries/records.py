@@ -56,7 +56,8 @@ def to_json(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple | list):
-        return [to_json(each) for each in value]
+        is_plain = all(type(each) is int for each in value)  # a row of numbers, of which a game has many
+        return list(value) if is_plain else [to_json(each) for each in value]
     return value.hex() if isinstance(value, bytes) else value
 
 

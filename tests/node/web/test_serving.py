@@ -15,9 +15,10 @@ from node.disk.store import Head, Store
 from node.web import serving
 from node.web.serving import CannotServe, serve_pages
 from protocol.checkpoint import Checkpoint, cosign
+from protocol.layout import blob_path
 from protocol.seeds import log_origin
 from tests.node.cli.gonode import gonode
-from tests.node.homes import grown_world, ticket_of
+from tests.node.homes import grown_world, make_home, ticket_of
 from verification.witness import witness_name
 
 HALF = 40
@@ -81,6 +82,31 @@ async def test_pages_grow_with_the_log(half: Home) -> None:
         with pytest.raises(DirectoryInUse, match=r"shows .* already"):
             await serve_pages(half, "127.0.0.1", 0, said.append)
         nursery.cancel_scope.cancel()
+
+
+async def test_games_come_and_go_with_their_blobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "LOOK_AGAIN_S", 0.05)
+    home, said = make_home(grown_world(), tmp_path / "coordinator"), list[str]()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_pages, home, "127.0.0.1", 0, said.append)
+        url = await said_something(said)
+        await size_at(url, lambda size: size == grown_world().state.size)
+        known = await games_at(url, lambda here: here["batches"] == here["known"] > 0)
+        digest = grown_world().state.batches.all[0].header.blob_digest
+        (home.public / blob_path(digest)).unlink()
+        assert await games_at(url, lambda here: here["batches"] < here["known"]) == known
+        nursery.cancel_scope.cancel()
+
+
+async def games_at(url: str, is_enough: Callable[[dict[str, int]], bool]) -> int:
+    """Of how many batches the log knows, once enough of their games are here."""
+    async with httpx.AsyncClient() as client:
+        with trio.fail_after(60):
+            while True:
+                here = (await client.get(f"{url}/api/v1/games")).json()["answer"]["here"]
+                if is_enough(here):
+                    return int(here["known"])
+                await trio.sleep(0.1)
 
 
 async def test_a_signal_ends_it(half: Home) -> None:
