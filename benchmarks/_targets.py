@@ -123,6 +123,7 @@ def self_play_network(tables: Tables) -> str:
 NINE, NINETEEN = "b6c96 9x9 batch 8", "b6c96 19x19 batch 8"
 VNNI, AVX2 = "evaluations/s, b6c96 at {}, VNNI", "evaluations/s, b6c96 at {}, AVX2"
 GAMES, SETTINGS = "whole games", "threads and games"
+PART, CONFIGURED, FIRST_GAME = "a contributor's part", "as pip is configured", "first game finished"
 
 TARGETS = (
     Target(
@@ -161,6 +162,13 @@ TARGETS = (
     ),
     Target(
         "ms until `gonode --help` is printed", "cli", 300, cell("rows", "ms", command="gonode --help"), at_most=True
+    ),
+    Target("s to install a contributor's part", "install", 60, cell(PART, "s", packages_from=CONFIGURED), at_most=True),
+    Target("MB of its environment", "install", 200, largest(PART, "MB"), at_most=True),
+    Target(
+        "s from `gonode join` with an invite to the first finished game, 9x9, 50 visits, on loopback",
+        *("join", 30, cell("rows", "s", reached=FIRST_GAME)),
+        at_most=True,
     ),
     Target("MB, 256 games in flight", "memory", 300, largest("rows", "MB"), at_most=True),
     Target(
