@@ -48,11 +48,11 @@ class Projection:
         self._write_batches(time_of)  # before verdicts, whose delays are since then
         for index, entry in enumerate(entries, first):
             write_event(self._db, self._state, index, entry, time_of(index))
+            write_content(self._db, self._state, index, entry, time_of(index))
         kinds = {type(entry.record) for entry in entries}
         if is_new or kinds.intersection(RELEASES_CHANGE):
             write_releases(self._db, self._state, time_of)
         if kinds.intersection(GATES_CHANGE):
-            write_content(self._db, self._state, index, entry, time_of(index))
             write_gates(self._db, self._state, time_of)
         write_open_gate(self._db, self._state)
         if is_new or Root in kinds:

@@ -80,6 +80,11 @@ CREATE TABLE roles (
 
 def open_to_write(path: Path, run: bytes) -> sqlite3.Connection:
     """The file for one run, made or made anew as needed; raises sqlite3.Error where it cannot be."""
+    return open_made(path, run, VERSION, _TABLES + contents.TABLES + sums.schema())
+
+
+def open_made(path: Path, run: bytes, version: int, tables: str) -> sqlite3.Connection:
+    """Likewise a file of this format with these tables, of which `run` has the run's `id` once there are any rows."""
     try:
         db = _opened(path)
         if _is_current(db, run, version):
@@ -90,11 +95,6 @@ def open_to_write(path: Path, run: bytes) -> sqlite3.Connection:
             raise  # no place to write, or another process writes
     for end in ("", "-wal", "-shm"):
         Path(f"{path}{end}").unlink(missing_ok=True)
-    return open_made(path, run, VERSION, _TABLES + contents.TABLES + sums.schema())
-
-
-def open_made(path: Path, run: bytes, version: int, tables: str) -> sqlite3.Connection:
-    """Likewise a file of this format with these tables, of which `run` has the run's `id` once there are any rows."""
     db = _opened(path)
     with writing(db):
         for statement in filter(None, tables.split(";\n")):
