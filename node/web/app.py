@@ -27,6 +27,7 @@ from node.web.games.sgf import SGF_TYPE, game_sgf
 from node.web.guard import Guard
 from node.web.model.schema import NAME, reading
 from node.web.own_node import OwnNode
+from node.web.play import Play
 from node.web.queries.bans import bans, proof, proof_bytes
 from node.web.queries.contributors import contributor, contributors
 from node.web.queries.dumps import dumps
@@ -52,6 +53,7 @@ def make_app(home: Home, *, proxies: Collection[str] = (), hosts: Collection[str
     static = Static()
     desk = Desk(path, node, version, static.base)
     days = DayFiles(home.directory)
+    play = Play(home, path, node)
     live = desk.live_page("network.html", lambda db, request: network(db, request.state.own_node))
     routes = [
         *_both("/", desk.page("overview.html", lambda db, request: overview(db), _graph)),
@@ -84,6 +86,8 @@ def make_app(home: Home, *, proxies: Collection[str] = (), hosts: Collection[str
         ),
         *_both("/dumps", desk.live_page("dumps.html", lambda db, request: dumps(db, days, _before(request)))),
         Route("/dumps/{name}", _day_file(days)),
+        *_both("/play/{name}", desk.live_page("play.html", play.page)),
+        Route(f"{API}/play/{{name}}", play.answer, methods=["POST"]),
         Route("/static/{path:path}", static.answer),
         *_audit(home, static),
     ]

@@ -2,7 +2,8 @@
 
 Page: docs/pages.md. Invariants: no answer without the headers below; an address that asks too often gets 429 and no
 database is opened for it. Files count for nothing: an audit page reads hundreds of them. On a loopback address alone a
-server answers only to that address' own names, so that no page from elsewhere reads it under a name of its own.
+server answers only to that address' own names, so that no page from elsewhere reads it under a name of its own; and what
+is more than reading is asked for by this server's own pages, or by no browser.
 """
 
 import ipaddress
@@ -17,9 +18,13 @@ from node.peering.pace import Pace
 
 A_SECOND: Final = 20
 AT_ONCE: Final = 100
+READING: Final = frozenset({"GET", "HEAD"})
 FILES: Final = ("/static/", "/public/")
 LOCAL: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _NETWORK_BITS: Final = 64
+
+ASKER: Final = "asker"
+"""Under this name a request's state says whose bucket it takes from."""
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -70,10 +75,15 @@ class Guard:
             refusal = PlainTextResponse("This server is for its own machine; ask it by that machine's address.\n", 421)
             await refusal(scope, receive, send_guarded)
             return
+        if scope["method"] not in READING and is_from_elsewhere(headers):
+            refusal = PlainTextResponse("Only this server's own pages may ask for that in a browser.\n", 403)
+            await refusal(scope, receive, send_guarded)
+            return
         client = scope.get("client")
-        asker = self._asker(client[0] if client else "", headers)
-        if scope["path"].startswith(FILES) or self._pace.take(bucket_of(asker)):
-            await self._app(scope, receive, send_guarded)
+        bucket = bucket_of(self._asker(client[0] if client else "", headers))
+        if scope["path"].startswith(FILES) or self._pace.take(bucket):
+            state = {**scope.get("state", {}), ASKER: bucket}
+            await self._app({**scope, "state": state}, receive, send_guarded)
             return
         refusal = PlainTextResponse(
             "You ask more often than this server answers; wait a few seconds.\n", 429, {"Retry-After": "5"}
@@ -87,6 +97,15 @@ class Guard:
         while hops and _plain(asker) in self._proxies:
             asker = hops.pop()
         return asker
+
+
+def is_from_elsewhere(headers: Headers) -> bool:
+    """Whether a browser asks for a page that another server sent; one says so itself, a program need not."""
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site != "same-origin"
+    origin = headers.get("origin")  # all that there is where a server is reached by plain HTTP
+    return origin is not None and origin.partition("://")[2].lower() != headers.get("host", "").lower()
 
 
 def bucket_of(address: str) -> str:

@@ -13,6 +13,7 @@ from typing import Final
 from node.disk.store import SCHEMA_VERSION, Head, StoreError
 from node.reports.clock import cosigned_unix_s
 from protocol.envelope import Envelope
+from protocol.manifest import Manifest
 from protocol.root import Root
 from verification.root_versions import RootVersions
 from verification.witness import WITNESS_PREFIX
@@ -50,6 +51,15 @@ class Source:
             if envelope.type == Root.payload_type():
                 known = known.followed_by(number, Root.open(envelope, is_verified=True))
         return known
+
+    def manifest(self, digest: bytes, below: int) -> Manifest:
+        """The manifest version with this digest among the entries below `below`; StoreError where there is none."""
+        query = "SELECT entry FROM log WHERE number >= 1 AND number < ? AND instr(entry, ?) ORDER BY number"
+        for (entry,) in self._db.execute(query, (below, Manifest.payload_type().encode())):
+            envelope = Envelope.parse(entry)
+            if envelope.type == Manifest.payload_type() and envelope.digest == digest:
+                return Manifest.open(envelope, is_verified=True)
+        raise StoreError("The log in the store is damaged: a release's manifest is missing.")
 
     def target(self, roots: RootVersions, log_size: int) -> Seen | None:
         """The newest head of `log_size` entries or fewer that enough witnesses cosigned, up to which the log is shown."""
