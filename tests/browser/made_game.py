@@ -75,7 +75,7 @@ def made_game(names: tuple[str, ...] = FIRST, size: int = SIZE, **values: Any) -
         lines.append(Named(point=point, colour=colour.name.lower(), captured=captured, search=search))
         stones = now
     owner = tuple({Colour.BLACK: 1, Colour.WHITE: -1}.get(Colour(each), 0) for each in game.owner())
-    return MadeGame(size=size, moves=tuple(lines), ownership=owner, **values)
+    return MadeGame(**{"size": size, "moves": tuple(lines), "ownership": owner, **values})
 
 
 def searched(rng: random.Random, ply: int, point: int, size: int) -> Named:

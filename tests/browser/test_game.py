@@ -9,7 +9,7 @@ import pytest
 
 from node.web.rendering import UNKNOWN
 from tests.browser.chromium import Browser, Page, launched, sync_api
-from tests.browser.made_game import FIRST, MISTAKES, OPENING, MadeGame, made_game
+from tests.browser.made_game import FIRST, MISTAKES, OPENING, Named, made_game
 from tests.browser.programs import install_tools
 from tests.browser.served_game import ServedGame, served_game
 
@@ -273,6 +273,35 @@ def test_without_javascript_the_moves_are_text(browser: Browser, site: ServedGam
     context.close()
 
 
+def test_a_game_of_a_gate_names_both_sides(browser: Browser) -> None:
+    values = {
+        "kind": "gate",
+        "fate": None,
+        "unix_s": None,
+        "fault": "Move 13 (A1) is illegal: occupied.",
+        "black": Named(name="candidate 40", release=None, id=None, candidate=40),
+        "white": Named(name="third", release=3, id=b"\3" * 32, candidate=None),
+        "contributor": Named(key=b"\x09" * 32, name="verifier-0", is_contributor=False),
+        "ownership": (),
+    }
+    with served_game(made_game(**values)) as site:
+        page = browser.new_page(viewport=DESK)
+        visit(page, site, END)
+        text = " ".join(page.inner_text("main").split())
+        for words in (
+            "gate B+3.5",
+            "Black Candidate of entry 40",
+            "White Release 3 third",
+            "Played by verifier-0 Logged time",
+        ):
+            assert words in text, text
+        assert "Move 13 (A1) is illegal: occupied." in text
+        assert page.locator("#owners").is_hidden()
+        page.keyboard.press("t")
+        assert page.locator(".board .shudan-paint_1").count() == 0
+        page.close()
+
+
 def test_a_game_that_cannot_be_read_says_so(browser: Browser, site: ServedGame) -> None:
     page = browser.new_page()
     page.route("**/api/v1/**", lambda route: route.fulfill(status=503, body="{}"))
@@ -283,7 +312,7 @@ def test_a_game_that_cannot_be_read_says_so(browser: Browser, site: ServedGame) 
 
 
 def test_a_big_board_fits_a_phone(browser: Browser) -> None:
-    game: MadeGame = made_game(("Q16", "D4", "K10", "T1", "A19"), size=19)
+    game = made_game(("Q16", "D4", "K10", "T1", "A19"), size=19)
     with served_game(game) as site:
         page = browser.new_page(viewport=PHONE)
         visit(page, site, 5)
