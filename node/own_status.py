@@ -52,10 +52,11 @@ def queue_of(member: Member, name: str, length: int, waiting_for: str | None, si
 
 
 def links_of(member: Member) -> tuple[LinkState, ...]:
-    """The connections: who dialed, since when, and what is awaited longest from that peer."""
+    """The connections: who dialed, since when, what is awaited longest from that peer, and how long it says its log is."""
     found = []
     for link in member.transport.links():
         wait = member.transport.waits.oldest(link.peer)
+        said = None if member.follower is None else member.follower.said_size(link.peer)
         since_unix_s = member.unix_s(link.since_s)
         assert since_unix_s is not None
         found.append(
@@ -67,6 +68,8 @@ def links_of(member: Member) -> tuple[LinkState, ...]:
                 waiting_for=None if wait is None else wait.what,
                 waiting_since_unix_s=None if wait is None else member.unix_s(wait.since_s),
                 score=None if member.links is None else member.links.table.score(link.peer),
+                log_size=None if said is None else said[0],
+                log_unix_s=None if said is None else member.unix_s(said[1]),
             )
         )
     return tuple(found)

@@ -35,7 +35,8 @@ class NetworkMissing(ValueError):
 class Finding:
     """A proof that holds: who is convicted, of what (`kind`), in one sentence.
 
-    `entry` is the log index of the batch's header; `framed`: a verifier called right what is right.
+    `entry` is the log index of the batch's header; `framed`: a verifier called right what is right. `searched`: the ply's
+    record as its search gives it, to be held against the proof's; empty where none was searched.
     """
 
     subject: bytes
@@ -46,6 +47,7 @@ class Finding:
     ply: int | None
     framed: bool
     sentence: str
+    searched: bytes
 
 
 def check_proof(data: bytes, run: bytes | None, network_of: NetworkOf, kernel: Kernel = Kernel.SCALAR) -> Finding:
@@ -67,32 +69,35 @@ def check_proof(data: bytes, run: bytes | None, network_of: NetworkOf, kernel: K
             who, subject = "Verifier", verdict.verifier
             did = "accepted a batch whose game {game} {fault}"
         if verdict is not None and verdict.outcome != ACCEPT:
-            ply = _require_framed(context, network_of, kernel)
+            ply, searched = _require_framed(context, network_of, kernel)
             where = f"game {proof.game_index}" if ply is None else f"ply {ply} of game {proof.game_index}"
             text = f"rejected a batch for the {_WRONG[proof.kind]} {where}, which is right"
-            return _finding(proof, subject, ply, f"{who} {subject.hex()[:16]} {text}.", framed=True)
+            return _finding(proof, subject, ply, f"{who} {subject.hex()[:16]} {text}.", searched, framed=True)
         if verdict is not None and proof.game_index not in verdict.drawn:
             raise BadProof("The proof's verdict does not accept this game after replaying it.")
-        fault = _breach(context, network_of, kernel)
+        fault, searched = _breach(context, network_of, kernel)
     except (LogFault, EngineError) as error:
         raise BadProof(f"The proof does not hold: {error}") from error
     ply = proof.ply_index + context.game.header.opening_moves if proof.kind == PLY else None
     text = did.format(game=proof.game_index, fault=fault)
-    return _finding(proof, subject, ply, f"{who} {subject.hex()[:16]} {text}.", framed=False)
+    return _finding(proof, subject, ply, f"{who} {subject.hex()[:16]} {text}.", searched, framed=False)
 
 
 _WRONG = {PLY: "search of", RULES: "rules of", "setup": "setup of"}
 
 
-def _finding(proof: FraudProof, subject: bytes, ply: int | None, sentence: str, framed: bool) -> Finding:
-    return Finding(subject, proof.accused, proof.kind, proof.header.index, proof.game_index, ply, framed, sentence)
+def _finding(
+    proof: FraudProof, subject: bytes, ply: int | None, sentence: str, searched: bytes, framed: bool
+) -> Finding:
+    header, game = proof.header.index, proof.game_index
+    return Finding(subject, proof.accused, proof.kind, header, game, ply, framed, sentence, searched)
 
 
 # ---- a right game that a verifier calls wrong
 
 
-def _require_framed(context: ProofContext, network_of: NetworkOf, kernel: Kernel) -> int | None:
-    """Raises BadProof unless what the verdict's evidence points to is right; the absolute ply, if it is one.
+def _require_framed(context: ProofContext, network_of: NetworkOf, kernel: Kernel) -> tuple[int | None, bytes]:
+    """Raises BadProof unless what the verdict's evidence points to is right; the absolute ply, if it is one, and its record.
 
     A ply that the game does not have cannot be wrong: then the whole game has to follow the rules.
     """
@@ -106,42 +111,42 @@ def _require_framed(context: ProofContext, network_of: NetworkOf, kernel: Kernel
         fault = _rules_fault(context) if proof.kind == RULES else None
         if fault is not None:
             raise BadProof(f"The verdict rejects a batch whose game {proof.game_index} {fault}.")
-        return None
+        return None, b""
     header = game.header
     if not header.opening_moves <= verdict.ply < header.moves:
         if _rules_fault(context) is not None:
             raise BadProof("The game breaks the rules, so its plies are not what they should be.")
-        return verdict.ply
+        return verdict.ply, b""
     if proof.ply_index + header.opening_moves != verdict.ply:
         raise BadProof("The proof is about another ply than its verdict.")
-    fault = _ply_fault(context, network_of, kernel)
+    fault, searched = _ply_fault(context, network_of, kernel)
     if fault is not None:
         raise BadProof(f"The verdict rejects a batch whose game {proof.game_index} {fault}.")
-    return verdict.ply
+    return verdict.ply, searched
 
 
 # ---- a wrong game that a contributor signed or a verifier accepted
 
 
-def _breach(context: ProofContext, network_of: NetworkOf, kernel: Kernel) -> str:
-    """What the accused's game did, as the rest of a sentence; raises BadProof if nothing is wrong with it."""
+def _breach(context: ProofContext, network_of: NetworkOf, kernel: Kernel) -> tuple[str, bytes]:
+    """What the accused's game did, as the rest of a sentence, and the searched record; BadProof if nothing is wrong."""
     fault = _setup_fault(context)
     if context.proof.kind not in (PLY, RULES):
         if fault is None:
             raise BadProof("The game's counter, size, komi and opening are what its seed gives.")
-        return fault
+        return fault, b""
     if fault is not None:
         raise BadProof("The game's setup is not what its seed gives, which is another kind of proof.")
     if context.proof.kind == RULES:
         fault = _rules_fault(context)
         if fault is None:
             raise BadProof("The game follows the rules.")
-        return fault
-    fault = _ply_fault(context, network_of, kernel)
+        return fault, b""
+    fault, searched = _ply_fault(context, network_of, kernel)
     if fault is None:
         ply = context.proof.ply_index + context.game.header.opening_moves
         raise BadProof(f"Ply {ply} of the game is what its search gives.")
-    return fault
+    return fault, searched
 
 
 # ---- what may be wrong
@@ -179,8 +184,11 @@ def _rules_fault(context: ProofContext) -> str | None:
     return None
 
 
-def _ply_fault(context: ProofContext, network_of: NetworkOf, kernel: Kernel) -> str | None:
-    """What the search of the proof's ply gives otherwise; BadProof where it is not this game's, or cannot be searched."""
+def _ply_fault(context: ProofContext, network_of: NetworkOf, kernel: Kernel) -> tuple[str | None, bytes]:
+    """What the search of the proof's ply gives otherwise, and the record that it gives.
+
+    Raises BadProof where the ply is not this game's, or cannot be searched.
+    """
     proof, game = context.proof, context.game
     record = verify_ply(proof.ply, proof.ply_path, game)
     if record.ply != proof.ply_index + game.header.opening_moves:
@@ -190,10 +198,11 @@ def _ply_fault(context: ProofContext, network_of: NetworkOf, kernel: Kernel) -> 
     if _is_illegal(job, game, record.ply):
         raise BadProof("The game breaks the rules before this ply, which is another kind of proof.")
     ply = repeat_ply(job, game.moves, record.ply, kernel)
-    if ply.record() == proof.ply:
-        return None
+    searched = ply.record()
+    if searched == proof.ply:
+        return None, searched
     fields = " and ".join(differences(proof.ply, ply, game.header.size))
-    return f"has another {fields} at ply {record.ply} than its search gives"
+    return f"has another {fields} at ply {record.ply} than its search gives", searched
 
 
 def _is_illegal(job: Job, game: GameLeaf, ply: int) -> bool:

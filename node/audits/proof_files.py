@@ -35,6 +35,8 @@ class ProofAnswer:
     def to_json(self) -> dict[str, Any]:
         """What `gonode proof check --json` prints."""
         found = None if self.finding is None else asdict(self.finding) | {"subject": self.finding.subject.hex()}
+        if found is not None:
+            del found["searched"]
         return {"holds": self.holds, "sentence": self.sentence, "finding": found}
 
 

@@ -116,6 +116,7 @@ class LogFollower:
         self._targets: list[Target] = []
         self._waiting: list[Head] = []
         self._tips: tuple[Root, ...] = ()
+        self._said: dict[bytes, tuple[int, float]] = {}
         self._doubted: set[bytes] = set()
         self._giver: bytes | None = None
         self._turns: list[bytes] = []
@@ -130,6 +131,10 @@ class LogFollower:
     def cosigned_size(self) -> int:
         """The size of the largest head whose entries are here and that enough witnesses cosigned; 0 without one."""
         return self._heads.cosigned_size
+
+    def said_size(self, peer: bytes) -> tuple[int, float] | None:
+        """How many entries a connected peer last said to have, and when, on trio's clock: its word alone."""
+        return self._said.get(peer)
 
     @property
     def overdue_root(self) -> int | None:
@@ -208,6 +213,8 @@ class LogFollower:
             peers = self._peers()
             fresh = [peer for peer in peers if peer not in known]
             known = set(peers)
+            if not known.issuperset(self._said):
+                self._said = {peer: said for peer, said in self._said.items() if peer in known}
             if fresh or self._is_called:
                 self._is_called = False
                 self._turns = [*fresh, *self._turns]
@@ -235,6 +242,7 @@ class LogFollower:
         """Hears what a peer shows; None when it shows no head that holds. The log begins with the first that has one."""
         try:
             shown = await self._client.heads(peer)
+            self._said[peer] = (shown.size, trio.current_time())
             if self._replica.size < 2:
                 await self._begin(peer, shown.note)
             heads = await self._verified(peer, shown)

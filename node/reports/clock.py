@@ -7,7 +7,8 @@ machine's clock. These are heads that the node in the folder took as valid when 
 
 import time
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from node.disk.store import Head, Store
 from protocol.checkpoint import COSIGNATURE_V1, SignedNote
@@ -63,8 +64,16 @@ def read_clock(store: Store, run: bytes, roots: RootVersions) -> Clock:
     return Clock([*points[::step], *points[-1:]])
 
 
-def cosigned_unix_s(head: Head, run: bytes, roots: RootVersions) -> int | None:
-    """When witnesses saw a head that the log of `roots` reaches, in Unix seconds; None where too few cosigned it."""
+@dataclass(frozen=True, slots=True)
+class Cosignature:
+    """A witness that cosigned a head, and when it says that it saw it, in Unix seconds."""
+
+    key: bytes
+    unix_s: int
+
+
+def cosignatures(head: Head, run: bytes, roots: RootVersions) -> tuple[Cosignature, ...]:
+    """Those that count on a head that the log of `roots` reaches, in the root's order; none where they are too few."""
     try:
         note = SignedNote.parse(head.note)
         verify_head(note, run, roots, is_verified=True)
@@ -72,6 +81,17 @@ def cosigned_unix_s(head: Head, run: bytes, roots: RootVersions) -> int | None:
         keys = [key for key in cosigners_of(note, roots.at(head.size), is_verified=True) if key in counting]
         lines = [note.find(witness_name(key), key, COSIGNATURE_V1) for key in keys]
     except (LogFault, ProtocolError):
-        return None
-    times = sorted(int.from_bytes(line.signature[:TIME_BYTES], "big") for line in lines)
-    return min(times[(len(times) - 1) // 2], int(time.time()) + AHEAD_S)
+        return ()
+    times = (int.from_bytes(line.signature[:TIME_BYTES], "big") for line in lines)
+    return tuple(Cosignature(key, unix_s) for key, unix_s in zip(keys, times, strict=True))
+
+
+def cosigned_unix_s(head: Head, run: bytes, roots: RootVersions) -> int | None:
+    """When witnesses saw a head that the log of `roots` reaches, in Unix seconds; None where too few cosigned it."""
+    return seen_unix_s(cosignatures(head, run, roots))
+
+
+def seen_unix_s(found: Sequence[Cosignature]) -> int | None:
+    """The one time of cosignatures that are enough; None of none."""
+    times = sorted(each.unix_s for each in found)
+    return min(times[(len(times) - 1) // 2], int(time.time()) + AHEAD_S) if times else None

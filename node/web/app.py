@@ -5,6 +5,7 @@ Page: docs/pages.md. Permanent names are whole digests; the first digits of one,
 
 import importlib.metadata
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any, Final
@@ -21,22 +22,24 @@ from starlette.types import Receive, Scope, Send
 from node.disk.home import Home
 from node.disk.keyring import KeyringError, load_public
 from node.web.answering import API, IMMUTABLE, SHOWN_ANEW, Ask, Desk, Moved
-from node.web.elo_graph import axis_of, elo_graph
+from node.web.elo_graph import axis_of, elo_graph, elo_view, shown_points
 from node.web.games.days import END, DayFiles, day_of
 from node.web.games.sgf import SGF_TYPE, game_sgf
 from node.web.guard import Guard
 from node.web.model.schema import NAME, reading
+from node.web.network_map import network_map
 from node.web.own_node import OwnNode
 from node.web.play import Play
 from node.web.queries.bans import bans, proof, proof_bytes
 from node.web.queries.contributors import contributor, contributors
 from node.web.queries.dumps import dumps
 from node.web.queries.games import game, games
-from node.web.queries.network import network
+from node.web.queries.network import NetworkAnswer, network
 from node.web.queries.overview import Overview, overview
 from node.web.queries.records import NotFound, whole_name
-from node.web.queries.releases import release, releases
+from node.web.queries.releases import ReleaseAnswer, release, releases
 from node.web.queries.verification import verification
+from node.web.recomputed import Recomputer
 from node.web.site import Site
 from node.web.static_files import Static
 from protocol.layout import CHECKPOINT, PUBLIC
@@ -47,20 +50,26 @@ ZIPPED_BY: Final = 4
 
 
 def make_app(home: Home, *, proxies: Collection[str] = (), hosts: Collection[str] = ()) -> Guard:
-    """The application for the node's directory, whose `pages.db` is there (`node.web.model`); the rest is `Guard`'s."""
+    """The application for the node's directory, whose `pages.db` is there (`node.web.model`); the rest is `Guard`'s.
+
+    With whom this node is linked is told where `hosts` says that this machine alone asks.
+    """
     version = importlib.metadata.version("gonode")
     path, node = home.directory / NAME, _node_key(home)
     static = Static()
     desk = Desk(path, node, version, static.base)
-    days = DayFiles(home.directory)
     play = Play(home, path, node)
-    live = desk.live_page("network.html", lambda db, request: network(db, request.state.own_node))
+    days = DayFiles(home.directory)
+    recomputer = Recomputer(home.public, home.load_ticket().run)
+    live = desk.live_page(
+        "network.html", lambda db, request: network(db, request.state.own_node, has_names=bool(hosts)), _map
+    )
     routes = [
         *_both("/", desk.page("overview.html", lambda db, request: overview(db), _graph)),
         *_both("/releases", desk.page("releases.html", lambda db, request: releases(db, _before(request)))),
         *_both(
             "/releases/{name}",
-            desk.page("release.html", _named("releases", "id", lambda db, name, _: release(db, name))),
+            desk.page("release.html", _named("releases", "id", lambda db, name, _: release(db, name)), _files(home)),
         ),
         *_both("/contributors", desk.page("contributors.html", _contributors)),
         *_both(
@@ -75,9 +84,13 @@ def make_app(home: Home, *, proxies: Collection[str] = (), hosts: Collection[str
         Route("/proofs/{name}/file", _proof_file(path)),
         *_both(
             "/proofs/{name}",
-            desk.page("proof.html", _named("convictions", "id", lambda db, name, _: proof(db, name)), _address),
+            desk.live_page(
+                "proof.html", _named("convictions", "id", lambda db, name, _: proof(db, name, recomputer.get)), _address
+            ),
         ),
         *_both("/network", _network(OwnNode(home, node, version), live)),
+        *_both("/play/{name}", desk.live_page("play.html", play.page)),
+        Route(f"{API}/play/{{name}}", play.answer, methods=["POST"]),
         *_both("/games", desk.page("games.html", lambda db, request: games(db, request.query_params))),
         Route("/games/{name}.sgf", desk.file(_named("here.games", "hash", _sgf(home.public), ".sgf"))),
         *_both(
@@ -86,8 +99,6 @@ def make_app(home: Home, *, proxies: Collection[str] = (), hosts: Collection[str
         ),
         *_both("/dumps", desk.live_page("dumps.html", lambda db, request: dumps(db, days, _before(request)))),
         Route("/dumps/{name}", _day_file(days)),
-        *_both("/play/{name}", desk.live_page("play.html", play.page)),
-        Route(f"{API}/play/{{name}}", play.answer, methods=["POST"]),
         Route("/static/{path:path}", static.answer),
         *_audit(home, static),
     ]
@@ -135,6 +146,18 @@ def _sgf(public: Path) -> Callable[[Connection, bytes, Request], tuple[bytes, Ma
     return found
 
 
+def _graph(found: Overview, request: Request) -> Mapping[str, Any]:
+    """The overview's picture: `?x=rows|time`, `&refused=no` without refused candidates, `&from=&to=` a part of it."""
+    query = request.query_params
+    axis = axis_of(found.points, query.get("x", "rows"))
+    try:
+        view = elo_view(found.points, axis, query.get("refused") != "no", query.get("from"), query.get("to"))
+    except ValueError as error:
+        raise HTTPException(400, str(error)) from error
+    points = shown_points(found.points, view)
+    return {"graph": elo_graph(points, view) if len(found.points) > 1 else "", "view": view, "points": points}
+
+
 def _day_file(days: DayFiles) -> Callable[[Request], Response]:
     """A whole day's games, if they were put together."""
 
@@ -152,11 +175,22 @@ def _day_file(days: DayFiles) -> Callable[[Request], Response]:
     return answer
 
 
-def _graph(found: Overview, request: Request) -> Mapping[str, Any]:
-    """The overview's picture: `?x=rows|time`, `&refused=no` without refused candidates."""
-    axis = axis_of(found.points, request.query_params.get("x", "rows"))
-    has_refused = request.query_params.get("refused") != "no"
-    return {"graph": elo_graph(found.points, axis, has_refused), "axis": axis, "has_refused": has_refused}
+def _files(home: Home) -> Callable[[ReleaseAnswer, Request], Mapping[str, Any]]:
+    """Which of a release's files are in the public folder, and how long each is."""
+
+    def found(answer: ReleaseAnswer, request: Request) -> Mapping[str, Any]:
+        here = {}
+        for path in answer.files:
+            with suppress(OSError):
+                here[path] = (home.public / path).stat().st_size
+        return {"here": here}
+
+    return found
+
+
+def _map(found: NetworkAnswer, request: Request) -> Mapping[str, Any]:
+    """The picture of this node's links."""
+    return {"map": network_map(found.node.links or (), found.node.known_nodes)}
 
 
 def _network(own: OwnNode, page: Callable[[Request], Response]) -> Callable[[Request], Response]:

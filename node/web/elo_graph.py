@@ -12,7 +12,8 @@ from typing import Final
 
 from node.web.model.training import REFUSED
 from node.web.queries.overview import Point
-from node.web.rendering import count, when
+from node.web.rendering import count, things, when
+from node.web.stretch import ROWS, TIME, View, view_of
 
 WIDTH: Final = 560
 HEIGHT: Final = 320
@@ -21,8 +22,6 @@ RIGHT: Final = 16
 TOP: Final = 16
 BOTTOM: Final = 52
 TICKS: Final = 5
-TIME: Final = "time"
-ROWS: Final = "rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,37 +42,54 @@ def axis_of(points: Sequence[Point], wanted: str) -> str:
     return TIME if wanted == TIME and all(point.unix_s is not None for point in points) else ROWS
 
 
-def elo_graph(points: Sequence[Point], axis: str, has_refused: bool) -> str:
-    """An `<svg>` element; empty for fewer than two points."""
-    shown = [point for point in points if has_refused or point.state != REFUSED]
-    if len(shown) < 2:
+def elo_view(points: Sequence[Point], axis: str, has_refused: bool, begin: str | None, end: str | None) -> View:
+    """What of the graph `from=` and `to=` ask for; raises ValueError."""
+    return view_of([_at(point, axis) for point in points], axis, has_refused, begin, end)
+
+
+def shown_points(points: Sequence[Point], view: View) -> tuple[Point, ...]:
+    """Those that the view has."""
+    return tuple(
+        point
+        for point in points
+        if (view.has_refused or point.state != REFUSED) and view.shown.has(_at(point, view.axis))
+    )
+
+
+def elo_graph(points: Sequence[Point], view: View) -> str:
+    """An `<svg>` element of a view's points; empty without one."""
+    if not points:
         return ""
-    at = [float(point.unix_s or 0) if axis == TIME else float(point.rows) for point in shown]
-    lows = [point.elo - point.elo_error for point in shown]
-    highs = [point.elo + point.elo_error for point in shown]
+    at = [_at(point, view.axis) for point in points]
+    lows = [point.elo - point.elo_error for point in points]
+    highs = [point.elo + point.elo_error for point in points]
     ticks = _ticks(min(lows), max(highs))
-    x = _Scale(min(at), max(at), LEFT + 12, WIDTH - RIGHT - 12)
+    low, high = view.shown.low, view.shown.high
+    x = _Scale(low, high, LEFT + 12, WIDTH - RIGHT - 12)
     y = _Scale(min(ticks[0], *lows), max(ticks[-1], *highs), HEIGHT - BOTTOM, TOP)
+    line = [
+        (x.place(place), y.place(point.elo)) for place, point in zip(at, points, strict=True) if point.id is not None
+    ]
     parts = [
-        f'<svg class="graph" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="elo-title elo-words">',
+        f'<svg class="graph" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="elo-title elo-words"',
+        f' data-low="{low}" data-high="{high}" data-start="{x.start:g}" data-end="{x.end:g}">',
         '<title id="elo-title">Elo above release 0</title>',
-        f'<desc id="elo-words">{escape(_words(shown))}</desc>',
+        f'<desc id="elo-words">{escape(_words(points, view))}</desc>',
         *(_grid(y.place(tick), f"{tick:,.0f}") for tick in ticks),
-        *_below(min(at), max(at), axis),
-        _line(
-            [
-                (x.place(place), y.place(point.elo))
-                for place, point in zip(at, shown, strict=True)
-                if point.id is not None
-            ]
-        ),
+        *_below(low, high, view.axis),
+        _line(line),
         *(
-            _mark(point, x.place(place), y.place(point.elo), y.place(low), y.place(high))
-            for place, point, low, high in zip(at, shown, lows, highs, strict=True)
+            _mark(point, x.place(place), y.place(point.elo), y.place(below), y.place(above))
+            for place, point, below, above in zip(at, points, lows, highs, strict=True)
         ),
         "</svg>",
     ]
     return "\n".join(parts)
+
+
+def _at(point: Point, axis: str) -> float:
+    """Where a point lies along the axis."""
+    return float(point.unix_s or 0) if axis == TIME else float(point.rows)
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -86,14 +102,17 @@ def _ticks(low: float, high: float) -> list[float]:
     return [number * step for number in range(first, last + 1)]
 
 
-def _words(points: Sequence[Point]) -> str:
+def _words(points: Sequence[Point], view: View) -> str:
     releases = [point for point in points if point.id is not None]
     refused = sum(point.state == REFUSED for point in points)
+    if not releases:
+        return f"{things(refused, 'refused candidate')} and no release. The numbers are in the table."
     best = max(releases, key=lambda point: point.elo)
-    more = f" {refused} refused candidates are shown too." if refused else ""
+    more = f" {things(refused, 'refused candidate')} {'is' if refused == 1 else 'are'} shown too." if refused else ""
+    part = "" if view.is_whole else " in the stretch that is shown"
     return (
-        f"{len(releases)} releases; the strongest is release {best.release} with {best.elo:+.0f}, give or take "
-        f"{best.elo_error:.0f}.{more} The numbers are in the table."
+        f"{things(len(releases), 'release')}{part}; the strongest is release {best.release} with {best.elo:+.0f}, "
+        f"give or take {best.elo_error:.0f}.{more} The numbers are in the table."
     )
 
 
@@ -104,8 +123,8 @@ def _grid(y: float, text: str) -> str:
     )
 
 
-def _below(low: float, high: float, axis: str) -> list[str]:
-    first, last = (when(int(low)), when(int(high))) if axis == TIME else (count(int(low)), count(int(high)))
+def _below(low: int, high: int, axis: str) -> list[str]:
+    first, last = (when(low), when(high)) if axis == TIME else (count(low), count(high))
     word = "time" if axis == TIME else "rows of data"
     y = HEIGHT - BOTTOM + 22
     return [

@@ -1,7 +1,7 @@
 """The node whose directory is shown, as it says itself while it runs: `OwnNode`.
 
 Page: docs/pages.md. Invariants: however many ask for the page, the node is asked once in KEPT_S, by one thread, and the
-pages' file is not held open meanwhile. How many links it has is told, never with whom.
+pages' file is not held open meanwhile. No address leaves this module.
 """
 
 import threading
@@ -10,8 +10,10 @@ from typing import Final
 
 from node.control import ControlError, ask_status
 from node.disk.home import Home
+from node.peering.transport import TransportError, address_key
+from node.status import LinkState
 from node.web.model.source import reading_source
-from node.web.queries.network import ThisNode
+from node.web.queries.network import COORDINATOR, LinkLine, ThisNode
 
 KEPT_S: Final = 5.0
 WITHIN_S: Final = 2.0
@@ -22,7 +24,9 @@ class OwnNode:
 
     def __init__(self, home: Home, key: bytes, version: str) -> None:
         self._home = home
-        self._run = home.load_ticket().run
+        ticket = home.load_ticket()
+        self._run = ticket.run
+        self._coordinators = frozenset(filter(None, map(_key_of, ticket.addresses)))
         self._key = key
         self._version = version
         self._lock = threading.Lock()
@@ -43,14 +47,33 @@ class OwnNode:
         try:
             status = ask_status(self._home.control, WITHIN_S)
         except ControlError:
-            return ThisNode(self._key, "", self._version, None, None, None, known, last_unix_s)
+            return ThisNode(self._key, "", self._version, None, None, known, last_unix_s)
         return ThisNode(
             key=self._key,
             role=status.role,
             version=self._version,
             log_size=status.log_size,
-            links_in=status.dialed_by,
-            links_out=len(status.links) - status.dialed_by,
+            links=tuple(self._link(link, status.log_size) for link in status.links),
             known_nodes=known,
             last_seen_unix_s=last_unix_s,
         )
+
+    def _link(self, link: LinkState, size: int) -> LinkLine:
+        return LinkLine(
+            role=COORDINATOR if link.peer in self._coordinators else "",
+            key=link.peer,
+            name="",
+            build="",
+            direction=link.direction,
+            since_unix_s=link.since_unix_s,
+            log_size=link.log_size,
+            log_unix_s=link.log_unix_s,
+            lag=None if link.log_size is None else max(0, size - link.log_size),
+        )
+
+
+def _key_of(address: str) -> bytes | None:
+    try:
+        return address_key(address)
+    except TransportError:
+        return None

@@ -63,6 +63,7 @@ class Clocked:
         self.services = Services(silent, Random(1))
         self.conduct: Any = None
         self.reach = SimpleNamespace(backoff=Backoff(lambda: False, Random(1)))
+        self.follower = SimpleNamespace(said_size={b"\2" * 32: (77, 8.0)}.get)
         self.links = SimpleNamespace(table=SimpleNamespace(score=lambda peer: peer[0]))
         waits = Waits()
         found = (Link(b"\1" * 32, "/memory/1", 5.0), Link(b"\2" * 32, None, 7.5))
@@ -135,6 +136,7 @@ async def test_links_say_what_is_awaited_from_whom_since_when(store: Store, auto
         "log_size": None,
         "log_unix_s": None,
     }
+    assert (came.log_size, came.log_unix_s) == (77, int(WALL_S) + 8)
     assert (came.address, came.direction, came.since_unix_s) == (None, "in", int(WALL_S) + 7)
     assert (came.waiting_for, came.waiting_since_unix_s) == ("/gonode/log/1 (head)", int(WALL_S) + 10)
     assert said(member, VERIFYING, b"").links[1].waiting_for is None

@@ -99,7 +99,7 @@ def _write_conviction(db: sqlite3.Connection, index: int, record: Ban | Pardon, 
             proof.header.index,
             proof.game_index,
             claim_of(proof),
-            record.proof,
             unix_s,
+            record.proof,  # last, for the columns before a long one are found at once
         ),
     )

@@ -6,6 +6,7 @@ and its tree is the head's, so that every entry has a time; a file that is ahead
 """
 
 import sqlite3
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
@@ -134,7 +135,7 @@ class Feeder:
                 projection = self._projection or Projection(self._db, self._state)
                 entries = self._apply(source.entries(start, end))
                 self._require_led_to(heads, target)
-                projection.take(entries, lambda index: clock.by(index + 1))
+                projection.take(entries, lambda index: clock.by(index + 1), lambda index: _covering(heads, index))
         except BaseException:
             self._begin()  # the state is ahead of the file
             raise
@@ -159,6 +160,12 @@ class Feeder:
                 at = self._state.size
                 raise LogRefused(f"The stored log holds an entry at {at} that the rules refuse: {error}") from error
         return applied
+
+
+def _covering(heads: Sequence[Seen], index: int) -> Seen | None:
+    """The smallest of heads, which rise, that has the entry at `index`."""
+    at = bisect_right(heads, index, key=lambda head: head.size)
+    return heads[at] if at < len(heads) else None
 
 
 def is_busy(error: sqlite3.Error) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from node.web.model.contents import write_content
 from node.web.model.events import TimeOf, write_event
 from node.web.model.fates import row_of
+from node.web.model.signings import HeadOf
 from node.web.model.sums import MOST, RINGER, BatchRow, SumChanges, capped
 from node.web.model.training import (
     GATES_CHANGE,
@@ -39,8 +40,11 @@ class Projection:
         self._people = {row[0]: tuple(row) for row in db.execute("SELECT * FROM contributors")}
         self._seen: dict[Identity, tuple[Tally, bytes]] = {}
 
-    def take(self, entries: Sequence[Entry], time_of: TimeOf) -> None:
-        """Writes what the last `entries` of the state changed, in a transaction of the caller's."""
+    def take(self, entries: Sequence[Entry], time_of: TimeOf, head_of: HeadOf) -> None:
+        """Writes what the last `entries` of the state changed, in a transaction of the caller's.
+
+        `time_of` and `head_of` are asked for indices of these.
+        """
         first = self._state.size - len(entries)
         if self._state.size < 2:
             return
@@ -51,7 +55,7 @@ class Projection:
             write_content(self._db, self._state, index, entry, time_of(index))
         kinds = {type(entry.record) for entry in entries}
         if is_new or kinds.intersection(RELEASES_CHANGE):
-            write_releases(self._db, self._state, time_of)
+            write_releases(self._db, self._state, dict(enumerate(entries, first)), time_of, head_of)
         if kinds.intersection(GATES_CHANGE):
             write_gates(self._db, self._state, time_of)
         write_open_gate(self._db, self._state)
@@ -88,14 +92,16 @@ class Projection:
                 self._people[each.peer] = row
                 self._db.execute(f"INSERT OR REPLACE INTO contributors VALUES ({', '.join('?' * len(row))})", row)
 
-    def _last_of(self, peer: bytes) -> tuple[int | None, int | None]:
-        """The newest batch that counts for a key, and its hour."""
+    def _last_of(self, peer: bytes) -> tuple[int | None, int | None, str]:
+        """The newest batch that counts for a key, its hour, and the version that played it."""
         identity = self._state.batches.identity(peer)
         if identity is None or identity.peer != peer:
-            return None, None
-        rows = (self._batches[batch.index] for batch in reversed(identity.batches))
-        row = next((row for row in rows if row.fate != RINGER), None)
-        return (None, None) if row is None else (row.number, row.hour)
+            return None, None, ""
+        for batch in reversed(identity.batches):
+            row = self._batches[batch.index]
+            if row.fate != RINGER:
+                return row.number, row.hour, batch.header.build
+        return None, None, ""
 
     def _write_roles(self) -> None:
         self._db.execute("DELETE FROM roles")

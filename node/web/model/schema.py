@@ -34,7 +34,7 @@ CREATE TABLE contributors (
     key BLOB PRIMARY KEY, number INTEGER NOT NULL, name TEXT NOT NULL, standing TEXT NOT NULL, reason TEXT NOT NULL,
     entry INTEGER, passed INTEGER NOT NULL, needed INTEGER NOT NULL, credit_plies INTEGER NOT NULL,
     credit_visits INTEGER NOT NULL, held INTEGER NOT NULL, released INTEGER NOT NULL, q_ppm INTEGER,
-    replaced_by BLOB NOT NULL, last_batch INTEGER, last_hour INTEGER
+    replaced_by BLOB NOT NULL, last_batch INTEGER, last_hour INTEGER, build TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX contributors_by_credit ON contributors (credit_plies DESC, number);
 CREATE INDEX contributors_by_name ON contributors (name COLLATE NOCASE);
@@ -46,6 +46,14 @@ CREATE TABLE releases (
     rows INTEGER NOT NULL, entry INTEGER NOT NULL, unix_s INTEGER, train_entry INTEGER NOT NULL, gate_entry INTEGER NOT NULL,
     statement_entry INTEGER
 ) STRICT;
+CREATE TABLE signings (
+    release INTEGER NOT NULL, act TEXT NOT NULL, at INTEGER NOT NULL, unix_s INTEGER, threshold INTEGER NOT NULL,
+    most INTEGER NOT NULL, PRIMARY KEY (release, act)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE signatures (
+    release INTEGER NOT NULL, act TEXT NOT NULL, number INTEGER NOT NULL, key BLOB NOT NULL, name TEXT NOT NULL,
+    unix_s INTEGER, PRIMARY KEY (release, act, number)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE gates (
     entry INTEGER PRIMARY KEY, cycle INTEGER NOT NULL, network BLOB NOT NULL, shape TEXT NOT NULL, steps INTEGER NOT NULL,
     samples INTEGER NOT NULL, rows INTEGER NOT NULL, base INTEGER NOT NULL,
@@ -54,6 +62,8 @@ CREATE TABLE gates (
     release INTEGER, unix_s INTEGER, elo REAL, elo_error REAL
 ) STRICT;
 CREATE INDEX gates_by_release ON gates (release);
+CREATE INDEX gates_by_base ON gates (base, entry);
+CREATE INDEX open_gates ON gates (entry) WHERE state = 'open';
 CREATE TABLE verdicts (
     number INTEGER PRIMARY KEY, verifier BLOB NOT NULL, kind TEXT NOT NULL, subject INTEGER NOT NULL, drawn INTEGER NOT NULL,
     outcome TEXT NOT NULL, evidence TEXT NOT NULL, game INTEGER NOT NULL, ply INTEGER NOT NULL, reason TEXT NOT NULL,
@@ -68,8 +78,8 @@ CREATE TABLE verdict_hours (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE convictions (
     entry INTEGER PRIMARY KEY, id BLOB NOT NULL, kind TEXT NOT NULL, subject BLOB NOT NULL, accused TEXT NOT NULL,
-    rule TEXT NOT NULL, header INTEGER NOT NULL, game INTEGER NOT NULL, reason TEXT NOT NULL, proof BLOB NOT NULL,
-    unix_s INTEGER
+    rule TEXT NOT NULL, header INTEGER NOT NULL, game INTEGER NOT NULL, reason TEXT NOT NULL, unix_s INTEGER,
+    proof BLOB NOT NULL
 ) STRICT;
 CREATE INDEX convictions_by_id ON convictions (id);
 CREATE TABLE roles (

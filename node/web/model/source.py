@@ -11,24 +11,36 @@ from pathlib import Path
 from typing import Final
 
 from node.disk.store import SCHEMA_VERSION, Head, StoreError
-from node.reports.clock import cosigned_unix_s
+from node.reports.clock import cosignatures, seen_unix_s
 from protocol.envelope import Envelope
 from protocol.manifest import Manifest
 from protocol.root import Root
 from verification.root_versions import RootVersions
-from verification.witness import WITNESS_PREFIX
+from verification.witness import WITNESS_PREFIX, witnesses
 
 LOOKED_AT: Final = 1000
 """Among so many newest heads with any cosignature one that enough witnesses cosigned is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
+class Witness:
+    """A verifier that cosigned a head, and when it says that it saw it."""
+
+    key: bytes
+    name: str
+    unix_s: int
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
-    """A head that enough witnesses cosigned, and when."""
+    """A head that enough witnesses cosigned, and when: these ones, `threshold` or more of the `most` that count."""
 
     size: int
     root: bytes
     unix_s: int
+    threshold: int
+    most: int
+    witnesses: tuple[Witness, ...]
 
 
 class Source:
@@ -80,8 +92,15 @@ class Source:
 
     def _seen(self, row: tuple[int, bytes, bytes], roots: RootVersions) -> Seen | None:
         head = Head(*row)
-        unix_s = cosigned_unix_s(head, self._run, roots)
-        return None if unix_s is None else Seen(head.size, head.root, unix_s)
+        found = cosignatures(head, self._run, roots)
+        unix_s = seen_unix_s(found)
+        if unix_s is None:
+            return None
+        below = roots.at(head.size)
+        names = {role.key: role.name for role in below.verifiers}
+        cosigners = tuple(Witness(each.key, names[each.key], each.unix_s) for each in found)
+        most = len(witnesses(roots, head.size))
+        return Seen(head.size, head.root, unix_s, below.witness_threshold, most, cosigners)
 
     def entries(self, start: int, end: int) -> Sequence[bytes]:
         """The entries from `start` up to `end`; StoreError when one is missing or no bytes."""

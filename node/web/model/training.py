@@ -4,17 +4,21 @@ Page: docs/pages.md. There are few of them, so that whatever may have changed is
 """
 
 import sqlite3
+from collections.abc import Mapping
 from typing import Final
 
 from node.matches.ratings import gate_ratings
 from node.web.model.events import TimeOf
+from node.web.model.signings import RELEASE, STATEMENT, HeadOf, write_head, write_manifest, write_release
 from node.web.model.sums import capped
+from protocol.entries import Entry
 from protocol.gate import GateRecord
 from protocol.record import Record
 from protocol.release import Release
 from protocol.statement.record import ReleaseStatement
 from protocol.window import TrainRecord
 from verification.gate_state import GateState
+from verification.releases import ReleaseInfo
 from verification.state import LogState
 
 OPEN: Final = "open"
@@ -25,12 +29,18 @@ RELEASES_CHANGE: Final[tuple[type[Record], ...]] = (Release, ReleaseStatement)
 GATES_CHANGE: Final[tuple[type[Record], ...]] = (TrainRecord, GateRecord, Release)
 
 
-def write_releases(db: sqlite3.Connection, state: LogState, time_of: TimeOf) -> None:
-    """Writes releases that are new or stated."""
+def write_releases(
+    db: sqlite3.Connection, state: LogState, entries: Mapping[int, Entry], time_of: TimeOf, head_of: HeadOf
+) -> None:
+    """Writes releases that are new or stated, with who signed them; `entries` are the newest ones."""
     known = dict(db.execute("SELECT number, statement_entry FROM releases"))
     for info in state.releases.all:
         statement = state.statements.find(info.index)
         stated = None if statement is None else statement.index
+        if stated is not None and known.get(info.number) != stated:
+            write_release(db, state, info.number, STATEMENT, stated, entries[stated], time_of(stated))
+        if info.number not in known:
+            _write_signers(db, state, info, entries[info.index], time_of, head_of)
         if info.number in known:
             if known[info.number] != stated:
                 db.execute("UPDATE releases SET statement_entry = ? WHERE number = ?", (stated, info.number))
@@ -81,6 +91,18 @@ def write_open_gate(db: sqlite3.Connection, state: LogState) -> None:
             "UPDATE gates SET pairs = ?, counts = ?, llr_micro = ?, state = ?, record_entry = ? WHERE entry = ?",
             (pairs, counts, llr_micro, passed, record, gate.index),
         )
+
+
+def _write_signers(
+    db: sqlite3.Connection, state: LogState, info: ReleaseInfo, entry: Entry, time_of: TimeOf, head_of: HeadOf
+) -> None:
+    """Who signed a release, and the first head that has it."""
+    unix_s = time_of(info.index)
+    if info.number == 0:
+        write_manifest(db, state, info.index, entry, unix_s)
+    else:
+        write_release(db, state, info.number, RELEASE, info.index, entry, unix_s)
+    write_head(db, info.number, head_of(info.index))
 
 
 def phase_of(state: LogState) -> str:

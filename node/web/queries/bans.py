@@ -1,11 +1,18 @@
 """Who takes part no more, and what shows why: `/bans` and `/proofs/{id}`."""
 
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from node.audits.proof_text import describe_proof
+from node.web.queries.compared import Comparison, compared
 from node.web.queries.records import PAGE, Listed, NotFound, found, numbered
+from node.web.recomputed import Recomputed
 from protocol.errors import ProtocolError
+from protocol.proof import FraudProof
+
+Recompute = Callable[[bytes, bytes], Recomputed]
+"""Checks a proof by its id and bytes (`node.web.recomputed.Recomputer.get`)."""
 
 _LINE = """
 SELECT x.entry, x.id, x.kind, x.subject, coalesce(c.name, r.name, '') AS name, x.accused, x.rule, x.header, x.game, x.reason,
@@ -36,11 +43,18 @@ class Conviction:
 
 @dataclass(frozen=True, slots=True)
 class ProofAnswer:
-    """A proof: what was decided by it, and what it claims, as `gonode proof show` says it."""
+    """A proof: what was decided by it, and what it claims, as `gonode proof show` says it.
+
+    `check` is how this server's own check of it ended (`node.web.recomputed`), `sentence` what that found; `comparison`: the
+    signed record of its ply beside the searched one, None for a proof about no ply.
+    """
 
     conviction: Conviction
     text: str
     bytes: int
+    check: str
+    sentence: str
+    comparison: Comparison | None
 
 
 def bans(db: sqlite3.Connection, before: str | None = None) -> Listed[Conviction]:
@@ -50,8 +64,8 @@ def bans(db: sqlite3.Connection, before: str | None = None) -> Listed[Conviction
     return Listed(items, str(items[-1].entry) if len(items) == PAGE else None)
 
 
-def proof(db: sqlite3.Connection, proof_id: bytes) -> ProofAnswer:
-    """One proof by its id; raises NotFound."""
+def proof(db: sqlite3.Connection, proof_id: bytes, recompute: Recompute) -> ProofAnswer:
+    """One proof by its id, checked by `recompute` once the file was asked all; raises NotFound."""
     items = found(db, Conviction, f"{_LINE} WHERE x.id = ? ORDER BY x.entry LIMIT 1", (proof_id,))
     if not items:
         raise NotFound("The log has no such proof.")
@@ -60,7 +74,12 @@ def proof(db: sqlite3.Connection, proof_id: bytes) -> ProofAnswer:
         text = describe_proof(data)
     except ProtocolError as error:  # the log asks less of a proof than whoever checks it
         text = f"What it claims cannot be shown: {error}"
-    return ProofAnswer(items[0], text, len(data))
+    checked = recompute(proof_id, data)
+    try:
+        comparison = compared(FraudProof.parse(data), checked.record)
+    except ProtocolError:
+        comparison = None
+    return ProofAnswer(items[0], text, len(data), checked.state, checked.sentence, comparison)
 
 
 def proof_bytes(db: sqlite3.Connection, proof_id: bytes) -> bytes:

@@ -17,6 +17,15 @@ coalesce(s.rejected_plies, 0) AS rejected_plies, coalesce(s.verified_games, 0) A
 coalesce(s.verified_games + s.pending_games + s.rejected_games, 0) AS games,
 coalesce(s.verified_visits, 0) AS verified_visits
 """
+_COLUMNS = (
+    "verified_plies",
+    "pending_plies",
+    "rejected_plies",
+    "verified_games",
+    "pending_games",
+    "rejected_games",
+    "verified_visits",
+)
 _LAST = """
 (SELECT max(b.number) FROM batches b WHERE b.key = c.key) AS last_entry,
 (SELECT b.unix_s FROM batches b WHERE b.key = c.key ORDER BY b.number DESC LIMIT 1) AS last_unix_s
@@ -120,12 +129,10 @@ def contributors(
     if window == "all":
         table, earned, where = "sums_by_key", "c.credit_plies", "1"
     else:
-        columns = ("batches", "games", "plies", "visits")
-        sums = ", ".join(
-            f"sum({fate}_{unit}) AS {fate}_{unit}" for fate in ("verified", "pending", "rejected") for unit in columns
-        )
-        whole = "SELECT * FROM sums_by_key_day WHERE day >= :day"
-        begun = f"SELECT * FROM sums_by_key_hour WHERE hour >= :hour AND hour < :day * {DAY_HOURS}"
+        sums = ", ".join(f"sum({column}) AS {column}" for column in _COLUMNS)
+        columns = f"key, {', '.join(_COLUMNS)}"
+        whole = f"SELECT {columns} FROM sums_by_key_day WHERE day >= :day"
+        begun = f"SELECT {columns} FROM sums_by_key_hour WHERE hour >= :hour AND hour < :day * {DAY_HOURS}"
         table = f"(SELECT key, {sums} FROM ({whole} UNION ALL {begun}) GROUP BY key)"
         earned, where = "CASE WHEN c.credit_plies > 0 THEN s.verified_plies ELSE 0 END", "s.key IS NOT NULL"
     query = f"""
@@ -133,7 +140,7 @@ def contributors(
         SELECT c.number, c.key, c.name, c.standing, {earned} AS credit_plies, {_SUMS}
         FROM contributors c LEFT JOIN {table} s ON s.key = c.key
         WHERE {where} AND c.standing <> 'replaced' {like}
-            AND ({earned} < :credit OR ({earned} = :credit AND c.number > :number))
+            AND {earned} <= :credit AND ({earned} < :credit OR c.number > :number)
         ORDER BY {earned} DESC, c.number LIMIT :page
     ) c ORDER BY credit_plies DESC, number
     """
@@ -157,7 +164,7 @@ def contributor(db: sqlite3.Connection, key: bytes, before: str | None = None) -
     line = lines[0]
     query = """
     SELECT count(*) + 1 FROM contributors
-    WHERE standing <> 'replaced' AND (credit_plies > ? OR (credit_plies = ? AND number < ?))
+    WHERE standing <> 'replaced' AND credit_plies >= ? AND (credit_plies > ? OR number < ?)
     """
     rank = one(db, query, (line.credit_plies, line.credit_plies, line.number))
     more = db.execute(
@@ -197,7 +204,7 @@ def _rank(
         return 1
     query = f"""
     SELECT count(*) + 1 FROM contributors c LEFT JOIN {table} s ON s.key = c.key
-    WHERE {where} AND c.standing <> 'replaced' AND ({earned} > :credit OR ({earned} = :credit AND c.number < :number))
+    WHERE {where} AND c.standing <> 'replaced' AND {earned} >= :credit AND ({earned} > :credit OR c.number < :number)
     """
     here = {**values, "credit": lines[0].credit_plies, "number": lines[0].number}
     return int(db.execute(query, here).fetchone()[0])

@@ -3,6 +3,8 @@
 import sqlite3
 from dataclasses import dataclass
 
+from node.web.model.signings import ACTS
+from node.web.queries.games import GameLine, showcase
 from node.web.queries.records import PAGE, Listed, NotFound, found, numbered
 from protocol.layout import release_path, statement_path
 from protocol.statement.documents import NAMES
@@ -84,19 +86,46 @@ class GateLine:
 
 
 @dataclass(frozen=True, slots=True)
+class SignatureLine:
+    """One signature by `key`, which the root names `name` (empty: a key of the root itself), and when."""
+
+    key: bytes
+    name: str
+    unix_s: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SigningLine:
+    """What was signed: `act` is manifest, release, statement or head; `at` the entry, of a head its size.
+
+    `threshold` of the `most` keys that may sign had to.
+    """
+
+    act: str
+    at: int
+    unix_s: int | None
+    threshold: int
+    most: int
+    signatures: tuple[SignatureLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ReleaseAnswer:
     """A release, how it became one, what it comes from and what came of it.
 
-    `ancestry`: from the one before back to release 0, the first PAGE of them. `candidates` were measured against it.
+    `signings`: the release, its statement, and the first head kept here that has it. `ancestry`: from the one before back to
+    release 0, the first PAGE of them. `candidates` were measured against it. `witnesses` are those of now.
     """
 
     release: ReleaseLine
     gate: GateLine | None
+    signings: tuple[SigningLine, ...]
     ancestry: tuple[ReleaseLine, ...]
     candidates: tuple[GateLine, ...]
     files: tuple[str, ...]
     witnesses: int
     witness_threshold: int
+    showcase: GameLine | None
 
 
 def releases(db: sqlite3.Connection, before: str | None = None) -> Listed[ReleaseLine]:
@@ -130,7 +159,16 @@ def release(db: sqlite3.Connection, release_id: bytes) -> ReleaseAnswer:
         "SELECT count(*) FROM roles, run WHERE role = 'verifier' AND (ends IS NULL OR ends > run.size)"
     ).fetchone()[0]
     threshold = db.execute("SELECT witness_threshold FROM run").fetchone()[0]
-    return ReleaseAnswer(line, next(iter(gates), None), ancestry, candidates, _files(line), verifiers, threshold)
+    gate, signed, shown = next(iter(gates), None), _signings(db, line.number), showcase(db, line.number)
+    return ReleaseAnswer(line, gate, signed, ancestry, candidates, _files(line), verifiers, threshold, shown)
+
+
+def _signings(db: sqlite3.Connection, number: int) -> tuple[SigningLine, ...]:
+    """What was signed about a release, in the order in which it was."""
+    query = "SELECT key, name, unix_s FROM signatures WHERE release = ? AND act = ? ORDER BY number"
+    rows = db.execute("SELECT act, at, unix_s, threshold, most FROM signings WHERE release = ?", (number,)).fetchall()
+    lines = [SigningLine(**dict(row), signatures=found(db, SignatureLine, query, (number, row["act"]))) for row in rows]
+    return tuple(sorted(lines, key=lambda line: ACTS.index(line.act)))
 
 
 def open_gate(db: sqlite3.Connection) -> GateLine | None:

@@ -101,10 +101,12 @@ def _checks(db: sqlite3.Connection, name: str) -> Checks:
 
 def _verifiers(db: sqlite3.Connection) -> tuple[VerifierLine, ...]:
     query = f"""
-    SELECT r.key, r.name, r.ends, {_SUMS},
+    SELECT r.key, r.name, r.ends, coalesce(h.verdicts, 0) AS verdicts, coalesce(h.drawn, 0) AS drawn,
+        coalesce(h.rejections, 0) AS rejections, h.delay_s,
         (SELECT max(number) FROM verdicts v WHERE v.verifier = r.key) AS last_entry,
         (SELECT unix_s FROM verdicts v WHERE v.verifier = r.key ORDER BY number DESC LIMIT 1) AS last_unix_s
-    FROM roles r LEFT JOIN verdict_hours h ON h.verifier = r.key WHERE r.role = 'verifier' GROUP BY r.key ORDER BY r.number
+    FROM roles r LEFT JOIN (SELECT h.verifier, {_SUMS} FROM verdict_hours h GROUP BY h.verifier) h ON h.verifier = r.key
+    WHERE r.role = 'verifier' ORDER BY r.number
     """
     return found(db, VerifierLine, query)
 

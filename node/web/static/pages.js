@@ -1,12 +1,19 @@
-// What the pages of a run do beyond HTML: a choice of theme, tables that can be sorted. Everything works without it.
+// What the pages of a run do beyond HTML: a choice of theme, tables that can be sorted, a graph that zooms. Everything works without it.
 
 import { byId } from './elements.js'
+import { startZoom } from './pages.zoom.js'
 import { startTheme } from './theme.js'
 
 byId('theme').hidden = false
 startTheme()
-for (const table of document.querySelectorAll('table[data-sortable]')) {
-  if (table instanceof HTMLTableElement && table.tBodies[0] !== undefined && table.tBodies[0].rows.length > 1) makeSortable(table)
+startTables(document)
+if (document.getElementById('elo') !== null) startZoom(startTables)
+
+/** @param {ParentNode} part */
+function startTables (part) {
+  for (const table of part.querySelectorAll('table[data-sortable]')) {
+    if (table instanceof HTMLTableElement && table.tBodies[0] !== undefined && table.tBodies[0].rows.length > 1) makeSortable(table)
+  }
 }
 
 /**

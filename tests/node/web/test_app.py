@@ -1,6 +1,7 @@
 """The pages as a browser gets them: they say what the log says, as HTML and as JSON, with tags, permanent names, limits."""
 
 import re
+import shutil
 import sqlite3
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -10,15 +11,13 @@ import pytest
 
 from node.disk.home import Home
 from node.matches.ratings import gate_ratings
-from node.status import IN, OUT, Status
-from node.web import own_node
 from node.web.app import make_app
 from node.web.guard import AT_ONCE
 from node.web.model.schema import NAME, open_to_write
 from protocol.envelope import Envelope
 from protocol.proof import Ban, FraudProof
 from tests.node.homes import grown_world, make_home
-from tests.node.screen.statuses import COORDINATING, link, status
+from tests.node.reports.small_run import ENTRIES_A_HEAD, FIRST_UNIX_S, SECONDS_AN_ENTRY
 from tests.node.web.pages import PAGES, fill, visiting, words
 from tests.verification.world import World
 from verification.standing import standings
@@ -148,6 +147,43 @@ async def test_releases(shown: Home, shown_world: World) -> None:
     assert f"against release {gate.base.number}" in text
 
 
+async def test_who_signed_a_release(shown: Home, shown_world: World) -> None:
+    newest, first = shown_world.state.release, shown_world.state.releases.all[0]
+    async with visiting(shown) as visitor:
+        found = (await visitor.get(f"/api/v1/releases/{newest.id.hex()}")).json()["answer"]["signings"]
+        text = words((await visitor.get(f"/releases/{newest.id.hex()}")).text)
+        of_first = (await visitor.get(f"/api/v1/releases/{first.id.hex()}")).json()["answer"]["signings"]
+    released, stated, head = found
+    statement = shown_world.state.statements.find(newest.index)
+    assert statement is not None
+    assert (stated["act"], stated["at"], stated["signatures"][0]["name"]) == (
+        "statement",
+        statement.index,
+        shown_world.root.roles[0].name,
+    )
+    assert (released["act"], released["at"], released["threshold"], released["most"]) == ("release", newest.index, 1, 1)
+    assert [each["key"] for each in released["signatures"]] == [shown_world.coordinator.public.hex()]
+    size = newest.index // ENTRIES_A_HEAD * ENTRIES_A_HEAD + ENTRIES_A_HEAD
+    assert (head["act"], head["at"]) == ("head", size)
+    assert (head["threshold"], head["most"]) == (shown_world.root.witness_threshold, len(shown_world.verifiers))
+    at = FIRST_UNIX_S + SECONDS_AN_ENTRY * size
+    verifiers = [(role.key.hex(), role.name, at) for role in shown_world.root.verifiers]
+    assert [(each["key"], each["name"], each["unix_s"]) for each in head["signatures"]] == verifiers
+    assert f"cosigned by {len(verifiers)} of {len(verifiers)} witnesses" in text
+    assert f"entry {newest.index:,}: signed by 1 of 1 coordinators; 1 has to" in text
+    manifest, _ = of_first
+    assert (manifest["act"], manifest["at"]) == ("manifest", 1)
+    assert [each["key"] for each in manifest["signatures"]] == [shown_world.root_key.public.hex()]
+
+
+async def test_a_release_links_to_the_files_that_are_here(shown: Home, shown_world: World) -> None:
+    newest = shown_world.state.release
+    async with visiting(shown) as visitor:
+        html = (await visitor.get(f"/releases/{newest.id.hex()}")).text
+        (path,) = (found for found in re.findall(r'href="(/public/[^"]*)"', html) if "/release/" in found)
+        assert Envelope.parse((await visitor.get(path)).content).digest == newest.id
+
+
 async def test_verifiers_that_expire_later_are_witnesses_now(tmp_path: Path) -> None:
     home = make_home(grown_world(), tmp_path / "expiring")
     fill(home)
@@ -225,38 +261,35 @@ async def test_verification_and_bans(shown: Home, shown_world: World) -> None:
     assert "immutable" in file.headers["cache-control"]
 
 
-async def test_the_network_tells_no_address(shown: Home) -> None:
+async def test_a_proof_is_searched_here_and_shown_beside_its_claim(shown: Home, shown_world: World) -> None:
+    name = proof_name(shown_world)
     async with visiting(shown) as visitor:
-        answer = await visitor.get("/network")
-        found = (await visitor.get("/api/v1/network")).json()["answer"]
+        answer = await visitor.get(f"/proofs/{name}")
+        found = (await visitor.get(f"/api/v1/proofs/{name}")).json()["answer"]
     assert answer.headers["cache-control"] == "no-store"
-    assert "etag" not in answer.headers
-    assert found["node"]["links_in"] is found["node"]["links_out"] is None
-    assert "does not run" in words(answer.text)
-    roles = [each["role"] for each in found["members"]]
-    assert roles[:2] == ["coordinator", "verifier"]
-    assert roles.count("contributor") == 3
-    assert not re.search(r"127\.0\.0\.1|/ip[46]/", answer.text)
+    assert found["check"] == "holds"
+    differing = {each["name"] for each in found["comparison"]["fields"] if each["differs"]}
+    assert differing == {"value"}
+    assert all(not point["differs"] for each in found["comparison"]["counts"] for point in each["points"])
+    text = words(answer.text)
+    assert "✓ holds This server checked it too." in text
+    assert text.count("≠ differs") == 1
+    assert "= same" in text
+    assert answer.text.count('class="unlike"') == 1
 
 
-async def test_a_running_node_is_asked_once_and_tells_counts_alone(
-    shown: Home, shown_world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[Path] = []
-
-    def ask_status(path: Path, within_s: float) -> Status:
-        asked.append(path)
-        links = tuple(link(way, b"\xaa" * 32) for way in (IN, OUT, OUT))
-        return status(COORDINATING, log_size=7, links=links)
-
-    monkeypatch.setattr(own_node, "ask_status", ask_status)
-    async with visiting(shown) as visitor:
-        answers = [(await visitor.get("/api/v1/network")).json()["answer"]["node"] for _ in range(3)]
-        text = words((await visitor.get("/network")).text)
-    assert asked == [shown.control]
-    assert (answers[0]["links_in"], answers[0]["links_out"], answers[0]["log_size"]) == (1, 2, 7)
-    assert "aaaa" not in str(answers) + text
-    assert "2 that it called, 1 that called it" in text
+async def test_where_the_network_is_not_here_nothing_is_searched(shown_world: World, tmp_path: Path) -> None:
+    home = make_home(shown_world, tmp_path / "bare")
+    fill(home)
+    shutil.rmtree(home.public / "blob")
+    name = proof_name(shown_world)
+    async with visiting(home) as visitor:
+        found = (await visitor.get(f"/api/v1/proofs/{name}")).json()["answer"]
+        text = words((await visitor.get(f"/proofs/{name}")).text)
+    assert found["check"] == "no-network"
+    assert {each["searched"] for each in found["comparison"]["fields"]} == {None}
+    assert "not checked here The proof needs the network" in text
+    assert "≠" not in text
 
 
 async def test_who_was_heard_of_last(shown: Home, shown_world: World) -> None:

@@ -59,6 +59,7 @@ def fill(path: Path) -> None:
                 b"",
                 None,
                 None,
+                "",
             )
             put("contributors", *person)
         for number in range(BATCHES):
@@ -82,8 +83,8 @@ def fill(path: Path) -> None:
                 row.number,
                 0,
                 "why",
-                b"",
                 NOW,
+                b"",
             )
         for number in range(120):
             name = bytes([7]) * 4 + number.to_bytes(28, "big")

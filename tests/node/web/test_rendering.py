@@ -5,9 +5,10 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.web.elo_graph import HEIGHT, LEFT, ROWS, TIME, WIDTH, axis_of, elo_graph
+from node.web.elo_graph import HEIGHT, LEFT, WIDTH, axis_of, elo_graph, elo_view, shown_points
 from node.web.queries.overview import Point
 from node.web.rendering import UNKNOWN, count, elo, figures, lasting, share, size, when
+from node.web.stretch import ROWS, TIME
 
 ELO = st.floats(-5000, 5000)
 
@@ -66,21 +67,38 @@ def points(strengths: list[tuple[float, float]]) -> list[Point]:
     ]
 
 
+def drawn(found: list[Point], axis: str, has_refused: bool, begin: int | None = None, end: int | None = None) -> str:
+    """The picture of a view."""
+    texts = (None if each is None else str(each) for each in (begin, end))
+    view = elo_view(found, axis, has_refused, *texts)
+    return elo_graph(shown_points(found, view), view)
+
+
 def test_a_candidate_that_passed_is_not_refused() -> None:
     waiting = Point(99, 10, 9, 50.0, 10.0, "passed", None, None)
-    svg = elo_graph([*points([(10.0, 5.0)]), waiting], ROWS, False)
+    svg = drawn([*points([(10.0, 5.0)]), waiting], ROWS, False)
     assert 'class="refused"' not in svg
     assert "Candidate at entry 99, passed: +50" in svg
     assert "refused" not in svg
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(ELO, st.floats(0, 3000)), max_size=8), st.booleans(), st.sampled_from((TIME, ROWS)))
-def test_the_graph_stays_in_its_frame(strengths: list[tuple[float, float]], has_refused: bool, axis: str) -> None:
+@given(
+    st.lists(st.tuples(ELO, st.floats(0, 3000)), max_size=8),
+    st.booleans(),
+    st.sampled_from((TIME, ROWS)),
+    st.none() | st.tuples(st.integers(0, 900), st.integers(0, 900)),
+)
+def test_the_graph_stays_in_its_frame(
+    strengths: list[tuple[float, float]], has_refused: bool, axis: str, part: tuple[int, int] | None
+) -> None:
     found = points(strengths)
-    svg = elo_graph(found, axis, has_refused)
+    begin, end = sorted(part) if part else (None, None)
+    svg = drawn(found, axis, has_refused, begin, end)
+    view = elo_view(found, axis, has_refused, *(None if each is None else str(each) for each in (begin, end)))
     shown = [point for point in found if has_refused or point.release is not None]
-    if len(shown) < 2:
+    shown = [point for point in shown if view.shown.has(float((point.rows if axis == ROWS else point.unix_s) or 0))]
+    if not shown:
         assert svg == ""
         return
     assert svg.count('class="release"') == sum(point.release is not None for point in shown)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from node.web.model.projection import Projection
 from node.web.model.schema import open_to_write, writing
+from node.web.model.source import Seen, Witness
 from node.web.model.sums import FATES, TABLES, UNITS
 from verification.state import LogState
 
@@ -16,6 +17,12 @@ MINUTES_AN_ENTRY = 7
 def minute(index: int) -> int | None:
     """A time for each entry, but for some."""
     return None if index % 50 == 49 else 1_700_000_000 + 60 * MINUTES_AN_ENTRY * index
+
+
+def head_over(index: int) -> Seen | None:
+    """A head each ten entries, but for some."""
+    size = index - index % 10 + 10
+    return None if size % 50 == 0 else Seen(size, bytes(32), size, 1, 2, (Witness(bytes([1]) * 32, "one", size + 7),))
 
 
 def dump(db: sqlite3.Connection) -> dict[str, list[tuple[object, ...]]]:
@@ -36,7 +43,7 @@ def projected(
         if rng is not None and rng.random() < 0.1:
             projection = Projection(db, state)
         with writing(db):
-            projection.take(applied, minute)
+            projection.take(applied, minute, head_over)
     return db, state
 
 
