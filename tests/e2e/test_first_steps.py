@@ -135,6 +135,18 @@ def contributors(address: str) -> list[dict[str, Any]]:
         return []
 
 
+def play(address: str, moves: list[int]) -> dict[str, Any]:
+    """What the newest release answers on the pages' board; it names itself once the pages have the log."""
+    path = f"{address}/api/v1/play/latest"
+    with urllib.request.urlopen(path, timeout=10) as page:  # leads to the release's own name
+        path = page.url
+    question = {"size": 7, "komi": 0.5, "moves": moves, "visits": 16}
+    asked = urllib.request.Request(path, json.dumps(question).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(asked, timeout=30) as answer:
+        found: dict[str, Any] = json.load(answer)["answer"]
+        return found
+
+
 @pytest.mark.soak
 def test_the_page_works_from_its_first_command_to_its_last(tmp_path: Path) -> None:
     newcomer = Newcomer(tmp_path)
@@ -155,7 +167,13 @@ def test_the_page_works_from_its_first_command_to_its_last(tmp_path: Path) -> No
 
                 wait_for(credited, "credit on the pages")
                 with urllib.request.urlopen(f"{address}/", timeout=10) as front:
-                    assert "demo7" in front.read().decode()
+                    page = front.read().decode()
+                assert "demo7" in page
+                assert "Play against it" in page
+                found = play(address, [24])
+                assert found["move"] is not None
+                assert sum(map(abs, found["stones"])) == 1 + (found["move"] < 49)
+                assert play(address, [24, 49, 49])["end"]["result"] == "B+48.5"
                 assert "contributor" in newcomer.types(DRAIN)
                 contributor.ends_well()
             with newcomer.typing(JOIN) as again:
