@@ -178,11 +178,16 @@ def make_manifest() -> MakeManifest:
 
 @pytest.fixture
 def make_job(tmp_path: Path) -> MakeJob:
-    """Writes a job file with these batches; keywords in capitals change the job, others the manifest."""
+    """`job_maker` in this test's folder."""
+    return job_maker(tmp_path)
+
+
+def job_maker(parent: Path) -> MakeJob:
+    """Makes job files in folders below `parent`: keywords in capitals change the job, others its manifest."""
 
     def make(listed: list[dict[str, Any]], name: str = "cycle", **changes: Any) -> Path:
         manifest = manifest_of(**{key: value for key, value in changes.items() if key.islower()})
-        folder = tmp_path / name
+        folder = parent / name
         folder.mkdir(exist_ok=True)
         (folder / "manifest").write_bytes(manifest.encode())
         job = {

@@ -19,6 +19,7 @@ import pytest
 
 from native.network import Kernel, Network
 from protocol.blob import blob_digest
+from tests.trainer.conftest import job_maker
 from trainer.__main__ import main
 from trainer.cycle import RESULT, run, state_name
 from trainer.errors import BadJob, BadTensors, Interrupted, LossNotFinite, LossSpike, NoRows
@@ -78,6 +79,14 @@ def wait_for(found: Callable[[], bool], process: subprocess.Popen[str]) -> None:
         time.sleep(0.002)
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory, batches: Batches) -> Path:
+    """A job of 60 steps that is done; look only."""
+    path = job_maker(tmp_path_factory.mktemp("plain"))(batches)
+    cycle(path)
+    return path
+
+
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
     """Runs the command line in this process: exit status, standard output, standard error."""
@@ -128,14 +137,13 @@ def test_a_cycle_learns_and_its_network_plays(make_job: Any, batches: Batches) -
     assert all(np.isfinite(array).all() for array in weights.tensors.values())
 
 
-def test_the_same_job_gives_the_same_bytes(make_job: Any, batches: Batches) -> None:
-    one, two = make_job(batches, "one"), make_job(batches, "two")
-    cycle(one)
-    cycle(two)
-    assert files(one) == files(two)
+def test_the_same_job_gives_the_same_bytes(make_job: Any, batches: Batches, plain: Path) -> None:
+    again = make_job(batches, "again")
+    cycle(again)
+    assert files(again) == files(plain)
     other = make_job(batches, "other", SEED="07" * 32)
     cycle(other)
-    assert files(other)[NETWORK] != files(one)[NETWORK]
+    assert files(other)[NETWORK] != files(plain)[NETWORK]
 
 
 def test_a_finished_job_is_not_done_again_unless_a_file_is_gone(make_job: Any, batches: Batches) -> None:
@@ -160,18 +168,15 @@ def test_boards_of_two_sizes_train_together(make_job: Any, mixed_batches: Batche
         assert len(network.evaluate(Kernel.SCALAR, size, size, bytes(20 * size * size))[0].policy) == size * size + 1
 
 
-def test_a_cycle_goes_on_from_its_parents_state(make_job: Any, batches: Batches, tmp_path: Path) -> None:
-    first = make_job(batches, "first")
-    cycle(first)
-    state = result_of(first)["state"]
-    parent = tmp_path / "first" / "out" / state["path"]
+def test_a_cycle_goes_on_from_its_parents_state(make_job: Any, batches: Batches, plain: Path, tmp_path: Path) -> None:
+    parent = plain.parent / "out" / result_of(plain)["state"]["path"]
     second = make_job(batches, "second", PARENT_STATE=str(parent), PARENT_STEP=60, SEED="05" * 32)
     cycle(second)
     result = result_of(second)
     assert (result["step"], result["steps"]) == (120, 60)
     assert result["parent_state"] == blob_digest(parent.read_bytes()).hex()
     assert [point["step"] for point in result["states"]] == [85, 110, 120]
-    assert result["losses"]["loss"] < result_of(first)["losses"]["loss"]
+    assert result["losses"]["loss"] < result_of(plain)["losses"]["loss"]
     wrong = make_job(batches, "wrong", PARENT_STATE=str(parent), PARENT_STEP=59)
     with pytest.raises(BadJob, match="step 60, not 59"):
         cycle(wrong)
@@ -181,13 +186,12 @@ def test_a_cycle_goes_on_from_its_parents_state(make_job: Any, batches: Batches,
         cycle(make_job(batches, "wrong", PARENT_STATE=str(damaged), PARENT_STEP=60))
 
 
-def test_an_interruption_saves_and_the_same_job_goes_on(make_job: Any, batches: Batches) -> None:
-    whole, cut = make_job(batches, "whole"), make_job(batches, "cut")
-    cycle(whole)
+def test_an_interruption_saves_and_the_same_job_goes_on(make_job: Any, batches: Batches, plain: Path) -> None:
+    cut = make_job(batches, "cut")
     for steps in (0, 33, 7, 12):
         interrupt_after(cut, steps)
     cycle(cut)
-    assert files(cut) == files(whole)
+    assert files(cut) == files(plain)
 
 
 def test_a_killed_cycle_ends_in_the_same_bytes(make_job: Any, batches: Batches) -> None:
@@ -314,14 +318,10 @@ def test_a_folder_that_cannot_be_made(make_job: Any, batches: Batches, tmp_path:
         cycle(make_job(batches, OUT=str(tmp_path / "file" / "out")))
 
 
-def test_a_parent_with_other_losses_is_refused(make_job: Any, batches: Batches) -> None:
-    path = make_job(batches)
-    cycle(path)
-    out = Path(json.loads(path.read_text())["out"])
-    file = sorted(out.glob("train_state-*"))[-1]
-    state, _ = TrainState.load(file)
+def test_a_parent_with_other_losses_is_refused(plain: Path) -> None:
+    state, _ = TrainState.load(plain.parent / "out" / result_of(plain)["state"]["path"])
     with pytest.raises(BadTensors, match="other running losses"):
-        Learner.resume(Job.load(path).manifest, dataclasses.replace(state, running=state.running[:5]))
+        Learner.resume(Job.load(plain).manifest, dataclasses.replace(state, running=state.running[:5]))
 
 
 def test_states_of_another_job_are_not_taken(make_job: Any, batches: Batches) -> None:

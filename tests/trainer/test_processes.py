@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.trainer.conftest import job_maker
 from trainer.cycle import RESULT, run, state_name
 from trainer.errors import BadJob
 from trainer.events import Events
@@ -40,10 +41,16 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, list[dict[str, Any]], s
     return process.returncode, [json.loads(line) for line in stdout.splitlines()], stderr
 
 
+def out_of(path: Path) -> Path:
+    """Where a job leaves its files."""
+    return Path(json.loads(path.read_text())["out"])
+
+
 def files(path: Path) -> dict[str, str]:
     """The files a job left, by SHA-256."""
-    out = Path(json.loads(path.read_text())["out"])
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in out.iterdir() if file.is_file()}
+    return {
+        file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in out_of(path).iterdir() if file.is_file()
+    }
 
 
 def members_of(pid: int) -> list[int]:
@@ -75,48 +82,39 @@ def wait_for(found: Callable[[], bool], process: subprocess.Popen[str]) -> None:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
-    return {}
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, mixed_batches: Batches) -> Path:
+    """The job of a cycle by two processes that nobody disturbed; look only."""
+    path = job_maker(tmp_path_factory.mktemp("two"))(mixed_batches, "undisturbed", **TWO)
+    status, events, stderr = finish(start(path))
+    assert (status, stderr) == (0, "")
+    assert events[-1]["event"] == "done"
+    assert events[-1]["processes"] == 2
+    return path
 
 
-@pytest.fixture
-def undisturbed(make_job: Any, mixed_batches: Batches, whole: dict[str, dict[str, str]]) -> dict[str, str]:
-    """The files of a cycle by two processes that nobody disturbs."""
-    if not whole:
-        path = make_job(mixed_batches, "undisturbed", **TWO)
-        status, events, stderr = finish(start(path))
-        assert (status, stderr) == (0, "")
-        assert events[-1]["event"] == "done"
-        assert events[-1]["processes"] == 2
-        whole.update({"files": files(path), "metrics": {"text": (Path(events[-1]["out"]) / METRICS).read_text()}})
-    return whole["files"]
-
-
-def test_two_processes_have_the_losses_of_one(
-    make_job: Any, mixed_batches: Batches, undisturbed: dict[str, str], whole: dict[str, dict[str, str]]
-) -> None:
+def test_two_processes_have_the_losses_of_one(make_job: Any, mixed_batches: Batches, undisturbed: Path) -> None:
     """Steps before rounding, at which a change of the last bit may become one of a whole step, and after it."""
     path = make_job(mixed_batches, "one", **TINY)
     job = Job.load(path)
     run(job, Events(sys.stdout), lambda: False)
     curves = [
-        [json.loads(line) for line in text.splitlines()[1:]]
-        for text in ((job.out / METRICS).read_text(), whole["metrics"]["text"])
+        [json.loads(line) for line in (out / METRICS).read_text().splitlines()[1:]]
+        for out in (job.out, out_of(undisturbed))
     ]
     assert [point["step"] for point in curves[0]] == list(range(10, STEPS + 1, 10))
     for one, two in zip(*curves, strict=True):
         assert one.keys() == two.keys()
         for part, loss in one.items():
             assert two[part] == pytest.approx(loss, rel=0.01), (part, one["step"])
-    assert set(files(path)) == set(undisturbed)
+    assert set(files(path)) == set(files(undisturbed))
 
 
 def test_killed_ones_are_started_again_and_end_in_the_same_bytes(
-    make_job: Any, mixed_batches: Batches, undisturbed: dict[str, str]
+    make_job: Any, mixed_batches: Batches, undisturbed: Path
 ) -> None:
     """One process at a time, and their launcher: then the others save and end too, and what it left is removed."""
     path = make_job(mixed_batches, "killed", **TWO)
-    out = Path(json.loads(path.read_text())["out"])
+    out = out_of(path)
     process = start(path)
     wait_for((out / state_name(20)).exists, process)
     os.kill(members_of(process.pid)[1], signal.SIGKILL)
@@ -137,15 +135,15 @@ def test_killed_ones_are_started_again_and_end_in_the_same_bytes(
     status, events, _ = finish(process)
     assert status == 0
     assert [event["event"] for event in events].count("done") == 1
-    assert files(path) == undisturbed
+    assert files(path) == files(undisturbed)
     assert not place.exists()
 
 
 def test_interrupted_ones_save_and_go_on_under_torchrun_too(
-    make_job: Any, mixed_batches: Batches, undisturbed: dict[str, str]
+    make_job: Any, mixed_batches: Batches, undisturbed: Path
 ) -> None:
     path = make_job(mixed_batches, "interrupted", **TWO)
-    out = Path(json.loads(path.read_text())["out"])
+    out = out_of(path)
     for moment, number in ((METRICS, signal.SIGINT), (state_name(40), signal.SIGTERM)):
         process = start(path)
         wait_for((out / moment).exists, process)
@@ -159,7 +157,19 @@ def test_interrupted_ones_save_and_go_on_under_torchrun_too(
     status, events, stderr = finish(start(path, *TORCHRUN, str(path.parent)))
     assert status == 0, stderr
     assert [event["event"] for event in events if event["event"] != "progress"] == ["exporting", "done"]
-    assert files(path) == undisturbed
+    assert files(path) == files(undisturbed)
+
+
+def test_two_processes_repeat_a_segment(make_job: Any, mixed_batches: Batches, undisturbed: Path) -> None:
+    """From a recorded state to the next one; the steps with rounding begin between them."""
+    whole = out_of(undisturbed)
+    segment = {"state": str(whole / state_name(60)), "parent": "00" * 32, "until": 80}
+    part = make_job(mixed_batches, "part", SEGMENT=segment, **TWO)
+    assert 60 < Job.load(part).first_quantised < 80
+    status, _, stderr = finish(start(part))
+    assert (status, stderr) == (0, "")
+    assert (out_of(part) / state_name(80)).read_bytes() == (whole / state_name(80)).read_bytes()
+    assert json.loads((out_of(part) / RESULT).read_text())["processes"] == 2
 
 
 def test_a_failure_is_told_once_and_not_tried_again(make_job: Any, mixed_batches: Batches) -> None:
@@ -169,7 +179,7 @@ def test_a_failure_is_told_once_and_not_tried_again(make_job: Any, mixed_batches
     assert status == 1
     assert len(stderr.splitlines()) == 1
     assert [event["event"] for event in events].count("failed") == 1
-    assert not (Path(json.loads(path.read_text())["out"]) / RESULT).exists()
+    assert not (out_of(path) / RESULT).exists()
 
 
 def test_a_job_for_two_is_not_done_by_one(make_job: Any, mixed_batches: Batches) -> None:

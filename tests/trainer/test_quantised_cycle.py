@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from protocol.manifest import RatePoint
+from tests.trainer.conftest import job_maker
 from tests.trainer.test_cycle import Batches, cycle, files, interrupt_after, result_of, start, wait_for
 from trainer.cycle import state_name
 from trainer.errors import BadJob
@@ -33,15 +34,30 @@ def states_of(path: Path) -> dict[int, TrainState]:
     }
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory, batches: Batches) -> Path:
+    """A job without rounding that is done; look only."""
+    path = job_maker(tmp_path_factory.mktemp("plain"))(batches)
+    cycle(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory, batches: Batches) -> Path:
+    """A job by POLICY that is done; look only."""
+    path = job_maker(tmp_path_factory.mktemp("closed"))(batches, **POLICY)
+    cycle(path)
+    return path
+
+
 @pytest.mark.parametrize(("share", "first"), [(0, 60), (100_000, 54), (999_999, 1), (1_000_000, 0)])
 def test_the_share_counts_whole_steps_at_the_end(make_job: Any, share: int, first: int) -> None:
     batch = {"path": "b", "raw_len": 5, "blob_digest": "00" * 32, "header_digest": "11" * 32}
     assert Job.load(make_job([batch], quantised_share_ppm=share)).first_quantised == first
 
 
-def test_steps_before_the_quantised_ones_are_the_same(make_job: Any, batches: Batches) -> None:
-    plain, rounded = make_job(batches, "plain"), make_job(batches, "rounded", quantised_share_ppm=500_000)
-    cycle(plain)
+def test_steps_before_the_quantised_ones_are_the_same(make_job: Any, batches: Batches, plain: Path) -> None:
+    rounded = make_job(batches, "rounded", quantised_share_ppm=500_000)
     cycle(rounded)
     first, second = states_of(plain), states_of(rounded)
     assert all(not len(state.ranges) for state in first.values())
@@ -58,13 +74,12 @@ def test_steps_before_the_quantised_ones_are_the_same(make_job: Any, batches: Ba
     assert lines[0][4:] != lines[1][4:]
 
 
-def test_an_interruption_among_quantised_steps_changes_no_byte(make_job: Any, batches: Batches) -> None:
-    whole, cut = make_job(batches, "whole", **POLICY), make_job(batches, "cut", **POLICY)
-    cycle(whole)
+def test_an_interruption_among_quantised_steps_changes_no_byte(make_job: Any, batches: Batches, closed: Path) -> None:
+    cut = make_job(batches, "cut", **POLICY)
     for steps in (30, 1, 13, 0, 9):  # before the first one, after it, and twice among them
         interrupt_after(cut, steps)
     cycle(cut)
-    assert files(cut) == files(whole)
+    assert files(cut) == files(closed)
 
 
 def test_a_cycle_killed_among_quantised_steps_ends_in_the_same_bytes(make_job: Any, batches: Batches) -> None:
@@ -81,15 +96,13 @@ def test_a_cycle_killed_among_quantised_steps_ends_in_the_same_bytes(make_job: A
     assert files(killed) == files(whole)
 
 
-def test_the_next_cycle_starts_without_rounding(make_job: Any, batches: Batches) -> None:
-    first = make_job(batches, "first", **POLICY)
-    cycle(first)
-    parent = out_of(first) / result_of(first)["state"]["path"]
+def test_the_next_cycle_starts_without_rounding(make_job: Any, batches: Batches, closed: Path) -> None:
+    parent = out_of(closed) / result_of(closed)["state"]["path"]
     second = make_job(batches, "second", PARENT_STATE=str(parent), PARENT_STEP=60, **POLICY)
     cycle(second)
     found = states_of(second)
     assert [len(found[step].ranges) for step in (85, 110, 120)] == [0, 9, 9]
-    assert (found[110].ranges != states_of(first)[60].ranges).any()
+    assert (found[110].ranges != states_of(closed)[60].ranges).any()
 
 
 def test_a_grown_network_learns_from_its_seed_at_a_later_step(make_job: Any, batches: Batches) -> None:
@@ -130,10 +143,8 @@ def test_the_schedule_slows_the_last_steps(make_job: Any, batches: Batches) -> N
     assert all((array == found[60].weights[name]).all() for name, array in found[50].weights.items())
 
 
-def test_what_was_used_is_in_the_result(make_job: Any, batches: Batches) -> None:
-    path = make_job(batches)
-    cycle(path)
-    result = result_of(path)
+def test_what_was_used_is_in_the_result(make_job: Any, batches: Batches, plain: Path) -> None:
+    result = result_of(plain)
     assert (result["shape"], result["device"], result["processes"], result["threads"]) == ("b2c16", "cpu", 1, 1)
     assert (result["batches"], result["loss_rows"]) == (len(batches), 60 * 32)
     assert 0 < result["held_out_rows"] < result["rows"]
@@ -144,4 +155,4 @@ def test_what_was_used_is_in_the_result(make_job: Any, batches: Batches) -> None
     none = make_job(batches, "none", held_out_ppm=0)
     cycle(none)
     assert (result_of(none)["held_out_losses"], result_of(none)["held_out_rows"]) == ({}, 0)
-    assert dataclasses.asdict(states_of(path)[60].position)["done"] == 60
+    assert dataclasses.asdict(states_of(plain)[60].position)["done"] == 60

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from protocol.blob import blob_digest
+from tests.trainer.conftest import MakeJob, job_maker
 from trainer.compare import STATE, compare
 from trainer.cycle import RESULT, run, state_name
 from trainer.errors import BadJob, BadState, BadTensors, Interrupted
@@ -39,16 +40,30 @@ def result_of(out: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.fixture
-def parent(make_job: Any, batches: Batches) -> Path:
+@pytest.fixture(scope="module")
+def make_module_job(tmp_path_factory: pytest.TempPathFactory) -> MakeJob:
+    """As `make_job`, for what the tests of this file share and only look at."""
+    return job_maker(tmp_path_factory.mktemp("segments"))
+
+
+@pytest.fixture(scope="module")
+def parent_job(make_module_job: MakeJob, batches: Batches) -> Path:
+    """The job of a cycle of 24 steps, which is done."""
+    path = make_module_job(batches, "parent", **TINY)
+    train(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def parent(parent_job: Path) -> Path:
     """The last state of a cycle of 24 steps."""
-    return train(make_job(batches, "parent", **TINY)) / state_name(24)
+    return Job.load(parent_job).out / state_name(24)
 
 
-@pytest.fixture
-def whole(make_job: Any, batches: Batches, parent: Path) -> Path:
+@pytest.fixture(scope="module")
+def whole(make_module_job: MakeJob, batches: Batches, parent: Path) -> Path:
     """The folder of the next cycle, of steps 25 to 48, with states after its steps 10, 20 and 24."""
-    return train(make_job(batches, "whole", PARENT_STATE=str(parent), PARENT_STEP=24, **TINY))
+    return train(make_module_job(batches, "whole", PARENT_STATE=str(parent), PARENT_STEP=24, **TINY))
 
 
 def test_every_segment_ends_in_the_cycles_state(make_job: Any, batches: Batches, parent: Path, whole: Path) -> None:
@@ -137,12 +152,11 @@ def changed(state: Path, at: Path, factor: float) -> None:
     replace(found, weights=weights).store(at)
 
 
-def test_the_distance_of_two_trainings(make_job: Any, batches: Batches, tmp_path: Path) -> None:
-    one, other = make_job(batches, "one", **TINY), make_job(batches, "other", SEED="05" * 32, **TINY)
-    out, there = train(one), train(other)
+def test_the_distance_of_two_trainings(make_job: Any, batches: Batches, parent_job: Path, tmp_path: Path) -> None:
+    job = Job.load(parent_job)
+    out, there = job.out, train(make_job(batches, "other", SEED="05" * 32, **TINY))
     logged = tmp_path / "logged"
     logged.mkdir()
-    job = Job.load(one)
     assert compare(job, logged, Events(io.StringIO())) == {}
     shutil.copy(out / state_name(24), logged / STATE)
     shutil.copy(out / NETWORK, logged / NETWORK)
@@ -169,28 +183,12 @@ def test_the_distance_of_two_trainings(make_job: Any, batches: Batches, tmp_path
         compare(job, logged, Events(io.StringIO()))
 
 
-def test_the_command_compares(make_job: Any, batches: Batches, tmp_path: Path) -> None:
-    path = make_job(batches, **TINY)
-    shutil.copy(train(path) / state_name(24), tmp_path / STATE)
-    command = [sys.executable, "-m", "trainer", "compare", str(path), str(tmp_path)]
+def test_the_command_compares(parent_job: Path, parent: Path, tmp_path: Path) -> None:
+    shutil.copy(parent, tmp_path / STATE)
+    command = [sys.executable, "-m", "trainer", "compare", str(parent_job), str(tmp_path)]
     ended = subprocess.run(command, cwd=HOME, env=os.environ, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     (line,) = ended.stdout.splitlines()
     assert json.loads(line) == {"event": "compared", "state": {"largest": 0.0, "rms": 0.0}}
     wrong = subprocess.run(command[:-1], cwd=HOME, capture_output=True, text=True, check=False)
     assert (wrong.returncode, wrong.stderr.startswith("Usage: ")) == (2, True)
-
-
-def test_two_processes_repeat_a_segment(make_job: Any, batches: Batches) -> None:
-    two = TINY | {"processes": 2}
-    whole = make_job(batches, "whole", **two)
-    out = Path(json.loads(whole.read_text())["out"])
-    segment = {"state": str(out / state_name(10)), "parent": "00" * 32, "until": 20}
-    part = make_job(batches, "part", SEGMENT=segment, **two)
-    for path in (whole, part):
-        command = [sys.executable, "-m", "trainer", "cycle", str(path)]
-        ended = subprocess.run(command, cwd=HOME, capture_output=True, text=True, check=False)
-        assert ended.returncode == 0, ended.stderr
-    again = Path(json.loads(part.read_text())["out"])
-    assert (again / state_name(20)).read_bytes() == (out / state_name(20)).read_bytes()
-    assert result_of(again)["processes"] == 2
