@@ -33,6 +33,10 @@ class BadTensors(TrainerError):
     """Bytes that are no tensor file."""
 
 
+class BadWeights(TrainerError):
+    """A file that holds no weights of a network of Leela Zero, or numbers that no such file can hold."""
+
+
 class BadBatch(TrainerError):
     """A batch that cannot be read; the cycle goes on without it."""
 

@@ -11,3 +11,7 @@ class ReplayError(ValueError):
     def __init__(self, sentence: str, move: int) -> None:
         super().__init__(sentence)
         self.move = move
+
+
+class TrainingFileError(ValueError):
+    """Training files of Leela Zero that cannot be read, or a game that they cannot hold."""

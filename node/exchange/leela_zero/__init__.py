@@ -1,0 +1,1 @@
+"""Games as positions to train on, in the files of Leela Zero."""
