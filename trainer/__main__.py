@@ -1,5 +1,6 @@
 """`python -m trainer cycle JOB.json`: runs one training cycle, by as many processes as the job's manifest says.
 `python -m trainer compare JOB.json FOLDER`: how far what it left is from the logged files in a folder.
+`python -m trainer leela-zero JOB.json`: trains a network of Leela Zero's architecture on positions of its files.
 
 Spec: docs/spec/train-state.md. Standard output has one JSON object a line, standard error one sentence when it
 fails. Exit status: 0 done, 1 the training failed (loss not a number, spike), 2 wrong use or bad input, 3 its processes die
@@ -15,12 +16,12 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-_USAGE = "Usage: python -m trainer cycle JOB.json, or compare JOB.json FOLDER"
+_USAGE = "Usage: python -m trainer cycle JOB.json, or compare JOB.json FOLDER, or leela-zero JOB.json"
 
 
 def main(arguments: list[str]) -> int:
     """Runs the command; gives the exit status."""
-    if [*arguments[:1], len(arguments)] not in (["cycle", 2], ["compare", 3]):
+    if [*arguments[:1], len(arguments)] not in (["cycle", 2], ["compare", 3], ["leela-zero", 2]):
         return _fail(_USAGE, 2)
     stopping = False
 
@@ -36,9 +37,11 @@ def main(arguments: list[str]) -> int:
     except ImportError as error:
         return _fail(f"Training needs {error.name or 'torch'}: install gonode with its extra, `gonode[train]`.", 2)
     from trainer.learning.group import is_in_group
-    from trainer.process import compare_logged, processes_of, work
+    from trainer.process import compare_logged, processes_of, start_leela_zero, work
 
     path = Path(arguments[1])
+    if arguments[0] == "leela-zero":
+        return start_leela_zero(path, lambda: stopping)
     if arguments[0] == "compare":
         return compare_logged(path, Path(arguments[2]))
     processes = 1 if is_in_group() else processes_of(path)

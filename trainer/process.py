@@ -17,6 +17,8 @@ from trainer.errors import PeerLost, TrainerError
 from trainer.events import Events
 from trainer.job import Job
 from trainer.learning.group import Group
+from trainer.leela_zero.job import LeelaZeroJob
+from trainer.leela_zero.process import run as run_leela_zero
 
 
 def processes_of(path: Path) -> int:
@@ -45,6 +47,18 @@ def compare_logged(path: Path, folder: Path) -> int:
     events = Events(sys.stdout)
     try:
         events.compared(compare(Job.load(path), folder, events))
+    except (TrainerError, OSError) as error:
+        return _failed(sys.stdout, sys.stderr, error)
+    return 0
+
+
+def start_leela_zero(path: Path, is_stopping: Callable[[], bool]) -> int:
+    """Trains the job in a file on positions of Leela Zero; gives the exit status."""
+    try:
+        run_leela_zero(LeelaZeroJob.load(path), Events(sys.stdout), is_stopping)
+    except BrokenPipeError:  # as in `_work`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 130
     except (TrainerError, OSError) as error:
         return _failed(sys.stdout, sys.stderr, error)
     return 0

@@ -55,6 +55,13 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("gonode doctor --dir node --json", "For a script; status 1 when something is wrong."),
     ),
     "drain": (("gonode drain", "The node finishes what it has begun, sends it, and ends."),),
+    "export leela-zero": (
+        (
+            "gonode export leela-zero games/*.sgf --out data",
+            "Records of games as training files, to begin a network with.",
+        ),
+        ("gonode export leela-zero --dir my-run --out data", "What a run's searches found, on 19x19."),
+    ),
     "invite": (
         ("gonode invite my-run > invite", "An invite for one contributor: gonode join TICKET --invite invite."),
     ),
@@ -173,6 +180,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "stop": (("gonode stop", "The node ends at once; what is finished is kept."),),
     "train": (
         ("gonode train --data my-run --out nets --steps 1000", "A network from a run's games, for an experiment."),
+        ("gonode train --from-leela-zero data --network b4c64", "Weights that leelaz loads, from its training files."),
     ),
     "verify": (
         ("gonode verify TICKET --request", "The key that the root's holder has to approve."),

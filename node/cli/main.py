@@ -36,6 +36,7 @@ COMMANDS = {
     "audit": "node.cli.audit",
     "mirror": "node.cli.mirror",
     "match": "node.cli.match",
+    "export": "node.cli.export",
     "report": "node.cli.report",
     "web": "node.cli.web",
     "ratings": "node.cli.ratings",

@@ -1,4 +1,4 @@
-"""`gonode train`: trains a network outside of a run, from the admitted data in a folder."""
+"""`gonode train`: trains a network outside of a run, from the admitted data in a folder or from Leela Zero's files."""
 
 import json
 import sys
@@ -20,12 +20,20 @@ if TYPE_CHECKING:
 @click.command()
 @click.option(
     "--data",
-    required=True,
     type=click.Path(path_type=Path, file_okay=False),
     help="The directory of a node of the run, or a copy of the run.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), help="The training's folder; default: train-NET, here."
+    "--from-leela-zero",
+    "leela_zero",
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Instead: a folder of Leela Zero's training files; gives weights that leelaz loads.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The training's folder; default: train-NET or train-leela-zero-NET, here.",
 )
 @choice_options
 @click.option("--network", metavar="NET", help="The network's size, such as b6c96; default: the run's newest.")
@@ -36,7 +44,8 @@ if TYPE_CHECKING:
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object at the end, progress on standard error.")
 def train(
-    data: Path,
+    data: Path | None,
+    leela_zero: Path | None,
     out: Path | None,
     presets: tuple[str, ...],
     settings: tuple[str, ...],
@@ -48,7 +57,7 @@ def train(
     device: str,
     as_json: bool,
 ) -> int:
-    """Train a network outside of a run, from the admitted data in a folder; the same command goes on with it."""
+    """Train a network outside of a run, from data in a folder; the same command goes on with it."""
     import trio
 
     from native.netfile import Architecture
@@ -59,23 +68,25 @@ def train(
 
     if steps is not None and samples is not None:
         raise click.UsageError("Say how long to train once: either --steps or --samples.")
-    request = TrainingRequest(
-        data,
-        out,
-        parse_choices(presets, settings),
-        None if network is None else Architecture.parse(network),
-        steps,
-        samples,
-        threads,
-        processes,
-        device,
-    )
+    choices = parse_choices(presets, settings)
+    shape = None if network is None else Architecture.parse(network)
+    screen: Screen = Bar() if sys.stderr.isatty() else Lines()
+    if leela_zero is not None:
+        from node.cli.train_leela_zero import train_leela_zero
+        from node.training.leela_zero import LeelaZeroRequest
+
+        if data is not None or processes is not None:
+            raise click.UsageError("--from-leela-zero goes with neither --data nor --processes.")
+        asked = LeelaZeroRequest(leela_zero, out, choices, shape, steps, samples, threads, device)
+        return train_leela_zero(asked, screen, as_json=as_json)
+    if data is None:
+        raise click.UsageError("Say what to train on: --data, or --from-leela-zero.")
+    request = TrainingRequest(data, out, choices, shape, steps, samples, threads, processes, device)
     started = time.monotonic()
     require_trainer()
     admitted = load_admitted(data)
     manifest = training_manifest(request, admitted)
     folder = folder_of(request, manifest)
-    screen: Screen = Bar() if sys.stderr.isatty() else Lines()
     with locked(folder):
         prepared = prepare(request, admitted, manifest, folder)
         screen.say(_beginning(prepared))

@@ -6,6 +6,7 @@ The trainer keeps its states; a session that ended in any way is gone on with by
 import signal
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 
 import trio
 
@@ -13,7 +14,7 @@ from node.training.errors import TrainingFailed
 from node.training.events import Event
 from node.training.request import Prepared
 from node.training.result import CycleResult, load_result
-from node.training.trainer_process import Report, train
+from node.training.trainer_process import CYCLE, Report, train
 
 SAVE_WITHIN_S = 600.0
 """How long one step of a large network, and saving it, may take after Ctrl-C; another Ctrl-C does not wait."""
@@ -26,12 +27,20 @@ async def run_session(prepared: Prepared, listener: Listener) -> CycleResult | N
 
     Raises TrainingFailed.
     """
+    return load_result(prepared.job.parent) if await run_trainer(prepared.job, CYCLE, listener) else None
+
+
+async def run_trainer(job: Path, kind: str, listener: Listener) -> bool:
+    """Has the trainer do a job of this kind to its end; False when a signal asked to stop and the state is saved.
+
+    Raises TrainingFailed.
+    """
     interrupted = trio.Event()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_watch_signals, nursery.cancel_scope, interrupted)
-        await train(prepared.job, _reporting(listener), SAVE_WITHIN_S)
+        await train(job, _reporting(listener), SAVE_WITHIN_S, kind=kind)
         nursery.cancel_scope.cancel()
-    return None if interrupted.is_set() else load_result(prepared.job.parent)
+    return not interrupted.is_set()
 
 
 def require_trainer() -> None:

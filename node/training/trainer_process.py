@@ -23,6 +23,9 @@ Report = Callable[[Event], Awaitable[None]]
 Train = Callable[[Path, Report], Awaitable[None]]
 """Trains the job in a file; its output lies in the job's folder afterwards."""
 
+CYCLE = "cycle"
+"""The trainer's command for a job of a run, or of `gonode train` on a run's data."""
+
 GIVE_UP_AFTER = 5
 STOP_WITHIN_S = 20
 LAST_WORDS_S = 5
@@ -31,9 +34,15 @@ SILENT_S = 1800
 
 
 async def train(
-    job: Path, report: Report, stop_within_s: float = STOP_WITHIN_S, environment: Mapping[str, str] | None = None
+    job: Path,
+    report: Report,
+    stop_within_s: float = STOP_WITHIN_S,
+    environment: Mapping[str, str] | None = None,
+    *,
+    kind: str = CYCLE,
 ) -> None:
-    """Runs a cycle to its end; `report` gets each line of progress. `environment`: another one than this process's.
+    """Runs a cycle, or a job of another `kind`, to its end; `report` gets each line of progress. `environment`: another
+    one than this process's.
 
     A trainer that dies is started again, up to five times in a row without progress. On cancellation it is told to save
     its state and given `stop_within_s` to do so. Raises TrainingFailed.
@@ -47,7 +56,7 @@ async def train(
         await report(event)
 
     while True:
-        status, moved, why = await _run_once(job, hear, stop_within_s, environment)
+        status, moved, why = await _run_once(kind, job, hear, stop_within_s, environment)
         if status == 0:
             return
         if status in (1, 2):
@@ -59,9 +68,9 @@ async def train(
 
 
 async def _run_once(
-    job: Path, report: Report, stop_within_s: float, environment: Mapping[str, str] | None
+    kind: str, job: Path, report: Report, stop_within_s: float, environment: Mapping[str, str] | None
 ) -> tuple[int, bool, str]:
-    command = [sys.executable, "-P", "-m", "trainer", "cycle", str(job)]  # -P: as in `EngineSettings`
+    command = [sys.executable, "-P", "-m", "trainer", kind, str(job)]  # -P: as in `EngineSettings`
     moved = False
     process = await trio.lowlevel.open_process(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=environment
