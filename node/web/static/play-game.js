@@ -3,6 +3,7 @@
 import { pointName } from './board.js'
 
 const PREFIX = 'gonode/play/'
+const SMALLEST = 7
 const LETTERS = 'abcdefghijklmnopqrs'
 
 /**
@@ -101,7 +102,8 @@ function isGame (value) {
   if (typeof value !== 'object' || value === null) return false
   const game = /** @type {{[name: string]: unknown}} */ (value)
   const { size, human, resigned, moves } = game
-  return typeof size === 'number' && typeof game['komi'] === 'number' && typeof game['visits'] === 'number' &&
+  const isBoard = Number.isInteger(size) && Number(size) >= SMALLEST && Number(size) <= LETTERS.length
+  return isBoard && typeof game['komi'] === 'number' && typeof game['visits'] === 'number' &&
     (human === 1 || human === -1) && (resigned === 0 || resigned === 1 || resigned === -1) &&
     Array.isArray(moves) && moves.every(move => Number.isInteger(move))
 }

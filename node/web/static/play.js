@@ -30,7 +30,8 @@ let game = null
 let shown = null
 /** @type {Search | null} of the position on the board, for whoever is to move there */
 let search = null
-let board = new Board(byId('board'), { size: 7 })
+/** @type {Board | null} */
+let board = null
 let question = new AbortController()
 let isAsking = false
 
@@ -176,11 +177,11 @@ function settle (next, answer, words) {
   isAsking = !isOver() && sideToMove(next.moves) !== next.human
   say(statusOf(next, answer))
   draw()
-  board.say([...words, statusOf(next, answer)].join('. '))
+  board?.say([...words, statusOf(next, answer)].join('. '))
 }
 
 function draw () {
-  if (game === null || shown === null) return
+  if (game === null || shown === null || board === null) return
   const { moves, human } = game
   const points = game.size * game.size
   const last = moves.at(-1) ?? points
