@@ -48,8 +48,9 @@ def home_below(marks: Sequence[str]) -> "Home | None":
             return Home(found[0])
         if found:
             names = ", ".join(path.name for path in found)
-            verb = "run" if mark == RUNS else "are"
-            raise click.UsageError(f"Several nodes {verb} below {HOMES} ({names}): say --dir DIR.")
+            if mark == RUNS:
+                raise click.UsageError(f"Several nodes run below {HOMES} ({names}): say --dir DIR.")
+            raise click.UsageError(f"Several nodes are below {HOMES} ({names}): say --dir DIR.")
     return None
 
 
