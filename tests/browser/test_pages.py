@@ -195,6 +195,30 @@ def test_games_are_chosen(page: Page, url: str, run: World) -> None:
     assert page.inner_text("h1").startswith("Game ")
 
 
+@pytest.mark.parametrize("kind", ["training", "gate"])
+def test_a_game_is_stepped_through(page: Page, url: str, kind: str) -> None:
+    page.set_viewport_size(DESK)
+    page.goto(f"{url}games?kind={kind}")
+    name = (page.get_attribute("tbody th a >> nth=0", "href") or "").rpartition("/")[2]
+    page.goto(f"{url}games/{name[:8]}")
+    page.wait_for_selector("#viewer:not([hidden]) .shudan-goban")
+    assert page.url == f"{url}games/{name}"
+    assert page.locator("details tbody tr").count() > 0
+    page.keyboard.press("End")
+    moves = page.locator("details tbody tr").count()
+    assert f"Move {moves} of {moves}" in page.inner_text("#move")
+    assert "The game ends" in page.inner_text("#move")
+    page.keyboard.press("ArrowLeft")
+    assert "Black's win rate" in page.inner_text("#thought")
+    assert page.locator("#hints tbody tr").count() > 0
+    assert page.locator(".board-discs .disc").count() + page.locator("#hints >> text=pass").count() > 0
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=str(PICTURES / f"game-{kind}.png"), full_page=True)
+    with page.expect_download() as found:
+        page.keyboard.press("s")
+    assert found.value.path().read_text(encoding="utf-8").startswith("(;FF[4]")
+
+
 def test_the_keyboard_is_enough(page: Page, url: str) -> None:
     page.goto(f"{url}releases")
     page.keyboard.press("Tab")
