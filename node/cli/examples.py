@@ -62,6 +62,11 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
         ("gonode export leela-zero --dir my-run --out data", "What a run's searches found, on 19x19."),
     ),
+    "gtp": (
+        ("gonode gtp", "The newest release below demo/, for Sabaki, GoGui or Lizzie to play with."),
+        ("gonode gtp r0003 --dir my-run --time 5", "One release, five seconds a move."),
+        ("gonode gtp network.bin --visits 400 --rules chinese", "A network's file, by rules of your choice."),
+    ),
     "invite": (
         ("gonode invite my-run > invite", "An invite for one contributor: gonode join TICKET --invite invite."),
     ),

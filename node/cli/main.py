@@ -37,6 +37,7 @@ COMMANDS = {
     "mirror": "node.cli.mirror",
     "match": "node.cli.match",
     "export": "node.cli.export",
+    "gtp": "node.cli.gtp",
     "report": "node.cli.report",
     "web": "node.cli.web",
     "ratings": "node.cli.ratings",

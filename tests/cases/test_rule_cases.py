@@ -1,4 +1,4 @@
-"""Runs every rule case of a folder that concerns the board (`pytest tests/cases --cases DIR` for another folder).
+"""Runs every rule case of a folder (`pytest tests/cases --cases DIR` for another folder).
 
 Kinds that need a part the engine does not have here are skipped, each with its reason, and counted at the end.
 """
@@ -23,6 +23,7 @@ from node.exchange.replay import play_record, record_rules
 from node.exchange.sgf_reader import parse_collection, parse_record
 from tests.cases.case import KO, PLAYERS, Case, load_cases, result_text
 from tests.cases.conftest import CUT, DEFAULT, KIND
+from tests.cases.gtp_case import check_gtp_issue, run_gtp
 from tests.native.blocks import game_block
 
 MOST_LEAVES = 50_000_000  # a count above this takes too long for a test
@@ -95,6 +96,9 @@ def run_count(case: Case, request: pytest.FixtureRequest) -> None:
 
 def run_issue(case: Case, folder: Path) -> None:
     subkind = case.data["subkind"]
+    if subkind == "gtp":
+        check_gtp_issue(case)
+        return
     if subkind == "legality":
         run_legality(case)
     elif subkind == "score":
@@ -211,12 +215,11 @@ def played(record: GameRecord) -> list[tuple[Colour, int]]:
 # ---- all of them -----------------------------------------------------------------------------------------------
 
 SKIPS = {
-    "gtp": "there is no GTP program to send them to",
     "model": "network files have their own tests",
 }
 
 
-def test_case(case: Case, request: pytest.FixtureRequest) -> None:
+def test_case(case: Case, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     request.node.user_properties.append((KIND, case.kind))
     if case.kind in ("legality", "legality_set"):
         run_legality(case)
@@ -226,6 +229,8 @@ def test_case(case: Case, request: pytest.FixtureRequest) -> None:
         run_count(case, request)
     elif case.kind == "sgf":
         run_sgf(case)
+    elif case.kind == "gtp":
+        run_gtp(case, tmp_path)
     elif case.kind == "issue":
         run_issue(case, request.config.getoption("--cases", DEFAULT))
     else:

@@ -1,0 +1,47 @@
+"""`gonode gtp`: a release at the board of any program that speaks the Go Text Protocol."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from node.cli.directory import of_run
+
+
+@click.command()
+@click.argument("release", metavar="[RELEASE|FILE]", default="latest")
+@of_run
+@click.option("--visits", type=click.IntRange(2, 60000), help="Most visits a move; default: the run's gate visits.")
+@click.option("--time", "time_s", type=click.FloatRange(0.01, 86400), metavar="S", help="Most seconds a move.")
+@click.option("--size", type=click.IntRange(1, 19), default=19, show_default=True, help="The first board's size.")
+@click.option("--rules", help="Rules by a name as tromp-taylor, chinese or japanese; default: the run's.")
+@click.option("--resign/--no-resign", default=True, show_default=True, help="Give up games that are lost.")
+@click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine.")
+def gtp(
+    release: str,
+    directory: Path,
+    visits: int | None,
+    time_s: float | None,
+    size: int,
+    rules: str | None,
+    resign: bool,
+    kernel: str | None,
+) -> int:
+    """Play for a program that speaks GTP, version 2: a release (name, number, `latest`, `first`), a network's file, or
+    `random`."""
+    from node.cli.options import parse_kernel
+    from node.exchange.rule_names import parse_rules
+    from node.gtp.feed import Feed
+    from node.gtp.finding import find_player
+    from node.gtp.server import serve
+    from node.gtp.session import Limits, Session
+
+    named = None if rules is None else parse_rules(rules)
+    if rules is not None and named is None:
+        raise click.BadParameter(f"no rules are known as {rules[:80]!r}.", param_hint="--rules")
+    found = find_player(directory, release, parse_kernel(kernel))
+    session = Session(found.player, found.rules(size), Limits(visits, time_s, found.visits), resigns=resign)
+    if named is not None:
+        session.table.change_rules(session.named(named))
+    serve(session, Feed(sys.stdin.buffer), sys.stdout)
+    return 0

@@ -1,0 +1,54 @@
+"""A player by what a person calls it: a release of the run in a node's directory, `first`, a network's file, or `random`.
+
+A file and `random` need no run; where there is none, the file is searched with as the default run's gates do.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from native.network import Kernel
+from native.rules import Rules
+from node.disk.home import Home
+from node.founding.manifest_file import load_manifest
+from node.gtp.player import Anybody, Dice, Searcher
+from node.gtp.session import KOMI_HALF
+from node.matches.opponent import Gallery, load_network_file
+from protocol.manifest import Manifest
+from verification.setup import engine_config, game_rules
+
+RANDOM = "random"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A player, the rules on a board of a size, and how many visits the run's gates have."""
+
+    player: Anybody
+    rules: Callable[[int], Rules]
+    visits: int
+
+
+def find_player(directory: Path, name: str, kernel: Kernel) -> Found:
+    """The player called `name`; raises OpponentError, HomeError, StoreError or LogFault."""
+    path = Path(name)
+    is_alone = name == RANDOM or path.is_file()
+    gallery = None if is_alone and not Home(directory).ticket.is_file() else Gallery(Home(directory))
+    manifest = load_manifest(None) if gallery is None else gallery.manifest
+    config = engine_config(manifest.gate_search)
+    player: Anybody
+    if name == RANDOM:
+        player = Dice()
+    elif path.is_file():
+        network = load_network_file(path)
+        player = Searcher(path.name, network.digest, network, config, kernel)
+    else:
+        assert gallery is not None, "a release is of a run"
+        known, found = gallery.network(name)
+        player = Searcher(known, bytes(32) if found is None else found.digest, found, config, kernel)
+    return Found(player, lambda size: _rules(manifest, size), config.visits_full)
+
+
+def _rules(manifest: Manifest, size: int) -> Rules:
+    """The run's rules without its cap of moves: a person may play on."""
+    return replace(game_rules(manifest.rules, size, KOMI_HALF), move_cap=0)

@@ -1,0 +1,147 @@
+"""Commands that have the player think: genmove and its kin; and the clock's."""
+
+import time
+from typing import Final
+
+from native.rules import Colour
+from node.exchange.values import vertex
+from node.gtp.clock import NO_LIMIT, Clock, TimeSettings
+from node.gtp.command import Command
+from node.gtp.errors import Failure
+from node.gtp.line import Request
+from node.gtp.report import report, table_text
+from node.gtp.session import Choice, Session, say
+from node.gtp.values import argument, colour_of, seconds_of, shown, whole_of
+
+MOST_SEED: Final = 2**63 - 1
+
+
+def genmove(session: Session, request: Request) -> str:
+    """`genmove COLOUR`: a vertex, `pass` or `resign`."""
+    began_s, colour = time.monotonic(), _colour(request)
+    choice = session.choose(colour, may_resign=True)
+    session.make(colour, choice.move, began_s)
+    return answer_of(choice)
+
+
+def reg_genmove(session: Session, request: Request) -> str:
+    """`reg_genmove COLOUR`: the move, not played."""
+    return answer_of(session.choose(_colour(request)))
+
+
+def genmove_debug(session: Session, request: Request) -> str:
+    """As `genmove`; what was found is told on standard error."""
+    began_s, colour = time.monotonic(), _colour(request)
+    choice = session.choose(colour, may_resign=True)
+    if choice.ply is not None:
+        found = report(session.searcher(), choice.game, choice.ply, session.seed)
+        say(table_text(found, found.moves))
+    session.make(colour, choice.move, began_s)
+    return answer_of(choice)
+
+
+def genmove_cleanup(session: Session, request: Request) -> str:
+    """`kgs-genmove_cleanup COLOUR`: as genmove, but plays the best move that it tried rather than pass while stones of the
+    other player are left that no pass-alive area decides. It never resigns."""
+    began_s, colour = time.monotonic(), _colour(request)
+    choice = session.choose(colour)
+    game, move = choice.game, choice.move
+    if move == game.pass_move and choice.ply is not None:
+        alive, stones = game.pass_alive(), game.stones()
+        if any(stone == colour.other and alive[point] == Colour.EMPTY for point, stone in enumerate(stones)):
+            visits = choice.ply.visits
+            tried = [point for point in range(game.pass_move) if visits[point] and alive[point] == Colour.EMPTY]
+            move = max(tried, key=lambda point: (visits[point], -point), default=move)
+    session.make(colour, move, began_s)
+    return answer_of(Choice(move, game, choice.ply))
+
+
+def answer_of(choice: Choice) -> str:
+    """How a choice is told."""
+    rules = choice.game.rules
+    return "resign" if choice.move is None else vertex(choice.move, rules.rows, rules.cols)
+
+
+def _colour(request: Request) -> Colour:
+    return colour_of(argument(request.arguments, 0, "a colour"))
+
+
+# ---- time -------------------------------------------------------------------------------------------------------
+
+
+def time_settings(session: Session, request: Request) -> str:
+    """`time_settings MAIN PERIOD STONES`: Canadian; 0 0 0 is no time, a period without stones no limit."""
+    main_s = seconds_of(argument(request.arguments, 0, "the main time"), "Main time")
+    period_s = seconds_of(argument(request.arguments, 1, "the time of a period"), "A period's time")
+    stones = _count(argument(request.arguments, 2, "the stones of a period"), "A number of stones")
+    session.clock = Clock(TimeSettings(main_s, period_s, stones if period_s else 0))
+    return ""
+
+
+def kgs_time_settings(session: Session, request: Request) -> str:
+    """`kgs-time_settings none | absolute MAIN | byoyomi MAIN PERIOD PERIODS | canadian MAIN PERIOD STONES`."""
+    kind, *rest = [argument(request.arguments, 0, "the kind of time"), *request.arguments[1:]]
+    if kind not in ("none", "absolute", "byoyomi", "canadian"):
+        raise Failure(f"The kind of time is none, absolute, byoyomi or canadian, not {shown(kind)}.")
+    if kind == "none":
+        session.clock = Clock(NO_LIMIT)
+        return ""
+    main_s = seconds_of(argument(rest, 0, "the main time"), "Main time")
+    if kind == "absolute":
+        session.clock = Clock(TimeSettings(main_s))
+        return ""
+    period_s = seconds_of(argument(rest, 1, "the time of a period"), "A period's time")
+    count = _count(argument(rest, 2, "how many there are"), "A number of periods or stones")
+    if not (period_s and count):
+        session.clock = Clock(TimeSettings(main_s))
+    elif kind == "byoyomi":
+        session.clock = Clock(TimeSettings(main_s, period_s, periods=count))
+    else:
+        session.clock = Clock(TimeSettings(main_s, period_s, count))
+    return ""
+
+
+def time_left(session: Session, request: Request) -> str:
+    """`time_left COLOUR TIME STONES`."""
+    colour = _colour(request)
+    left_s = seconds_of(argument(request.arguments, 1, "the time left"), "Time left")
+    session.clock.set_left(colour, left_s, _count(argument(request.arguments, 2, "the stones"), "A number of stones"))
+    return ""
+
+
+def _count(text: str, what: str) -> int:
+    count = whole_of(text, what)
+    if count < 0:
+        raise Failure(f"{what} is not below 0.")
+    return count
+
+
+# ---- seeds ------------------------------------------------------------------------------------------------------
+
+
+def set_random_seed(session: Session, request: Request) -> str:
+    """`set_random_seed N`: this game and those after it draw with it, so that they can be repeated."""
+    number = whole_of(argument(request.arguments, 0, "the seed"), "A seed")
+    if not 0 <= number <= MOST_SEED:
+        raise Failure(f"A seed is from 0 to {MOST_SEED}.")
+    session.seed_number = number
+    session.draw_seed()
+    return ""
+
+
+def get_random_seed(session: Session, request: Request) -> str:
+    """The seed that was set; -1 when every game has its own."""
+    return str(-1 if session.seed_number is None else session.seed_number)
+
+
+COMMANDS: Final[dict[str, Command]] = {
+    "genmove": genmove,
+    "reg_genmove": reg_genmove,
+    "genmove_debug": genmove_debug,
+    "kgs-genmove_cleanup": genmove_cleanup,
+    "time_settings": time_settings,
+    "kgs-time_settings": kgs_time_settings,
+    "time_left": time_left,
+    "set_random_seed": set_random_seed,
+    "get_random_seed": get_random_seed,
+}

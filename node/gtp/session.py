@@ -1,0 +1,170 @@
+"""One controller's game: the table, the player, the clock, and the move that is made at it. `Session`, `Limits`.
+
+Nothing passes from search to search. A game draws with one seed, so that the same moves in a game of the same seed find
+the same answers; a new game has a new one, unless it was set.
+"""
+
+import os
+import sys
+import time
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Final
+
+from native.errors import EngineError
+from native.game import Game
+from native.rules import Colour, End, Ko, Rules, Scoring
+from native.search import Ply
+from node.exchange.rule_names import NamedRules
+from node.gtp.clock import Clock
+from node.gtp.errors import BAD_SIZE, Failure
+from node.gtp.pace import FIRST_VISITS, LEAST_VISITS, MOST_VISITS, Pace
+from node.gtp.player import Anybody, Dice, Searcher, worth_of
+from node.gtp.table import Table
+
+KOMI_HALF: Final = 15
+SIZE: Final = 19
+SEED_DOMAIN: Final = b"gonode/gtp/v1\0"
+
+RESIGN_WINRATE: Final = 0.02
+RESIGN_VISITS: Final = 32
+RESIGN_AFTER: Final = 0.5
+"""Of the board's points, in moves; and behind it has to be by a side of the board."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a move may take: `visits` at most, or `time_s`; None: not said. `usual` visits where nothing is said at all."""
+
+    visits: int | None = None
+    time_s: float | None = None
+    usual: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The move for a position (None: it resigns), the game that was searched, and the search, if there was one."""
+
+    move: int | None
+    game: Game
+    ply: Ply | None
+
+
+class Session:
+    """What the commands of one controller act on."""
+
+    def __init__(self, player: Anybody, rules: Rules, limits: Limits, *, resigns: bool = True) -> None:
+        """`rules`: as the run has them, on the first board."""
+        self.player = player
+        self.limits = limits
+        self.table = Table(rules)
+        self.clock = Clock()
+        self.pace = Pace()
+        self.seed_number: int | None = None
+        self._house = rules
+        self._resigns = resigns
+        self._seed = b""
+        self.draw_seed()
+
+    # ---- rules and seeds ----------------------------------------------------------------------------------------
+
+    def sized(self, rows: int, cols: int) -> Rules:
+        """The table's rules on another board; Failure for one that is not played on."""
+        if rows != cols and isinstance(self.player, Searcher) and self.player.network is not None:
+            raise Failure(f"{BAD_SIZE}: a network plays on square boards")
+        try:
+            return replace(self.table.rules, rows=rows, cols=cols)
+        except EngineError:
+            raise Failure(BAD_SIZE) from None
+
+    def named(self, named: NamedRules) -> Rules:
+        """The table's rules with another ko rule, suicide and scoring; what only area scoring knows is as in the run."""
+        is_area = named.scoring == Scoring.AREA
+        return replace(
+            self.table.rules,
+            ko=Ko(named.ko),
+            suicide=named.suicide,
+            scoring=named.scoring,
+            pass_alive=is_area and self._house.pass_alive,
+            settled_end=is_area and self._house.settled_end,
+        )
+
+    def draw_seed(self) -> None:
+        """The seed of a new game."""
+        drawn = os.urandom(32) if self.seed_number is None else str(self.seed_number).encode()
+        self._seed = sha256(SEED_DOMAIN + drawn).digest()
+
+    @property
+    def seed(self) -> bytes:
+        """What searches of this game draw with."""
+        return self._seed
+
+    # ---- moves --------------------------------------------------------------------------------------------------
+
+    def searcher(self) -> Searcher:
+        """The player, if it is one that searches; else Failure."""
+        if not isinstance(self.player, Searcher):
+            raise Failure(f"The player {self.player.name} searches nothing, so there is nothing to show.")
+        return self.player
+
+    def to_move(self) -> Colour:
+        """Whose turn it is, if turns count."""
+        return self.table.game.to_move
+
+    def choose(self, colour: Colour, *, may_resign: bool = False) -> Choice:
+        """The move for `colour` here, which is not played."""
+        began_s = time.monotonic()
+        game = self.table.stand.turn_of(colour).game
+        if self.table.game.end == End.SETTLED:
+            return Choice(game.pass_move, game, None)
+        if isinstance(self.player, Dice):
+            return Choice(self.player.choose(game, self._seed), game, None)
+        ply = self.search(game, self._visits(colour, game, began_s))
+        move = None if may_resign and self._resigns and _is_lost(game, ply) else ply.move
+        return Choice(move, game, ply)
+
+    def make(self, colour: Colour, move: int | None, began_s: float) -> None:
+        """Plays what was chosen, unless it resigned, and takes the time since from the clock."""
+        if move is not None:
+            self.table.play(colour, move)
+        self.clock.spend(colour, time.monotonic() - began_s)
+
+    def search(self, game: Game, visits: int, *, varies: bool = True) -> Ply:
+        """One search, which is measured; see `Searcher.search`."""
+        began_s = time.perf_counter()
+        try:
+            ply = self.searcher().search(game, visits, self._seed, varies=varies)
+        except EngineError as error:
+            raise Failure(str(error)) from None
+        self.pace.note(game.rules.points, visits, time.perf_counter() - began_s)
+        return ply
+
+    def _visits(self, colour: Colour, game: Game, began_s: float) -> int:
+        """Visits of the next move, after what measuring takes."""
+        rules, limits = game.rules, self.limits
+        moves_left = max(rules.points // 8, (rules.points * 7 // 10 - len(self.table.moves)) // 2, 2)
+        clock_s = self.clock.budget_s(colour, moves_left)
+        asked = [seconds for seconds in (limits.time_s, clock_s) if seconds is not None]
+        if not asked:
+            return limits.visits or limits.usual
+        budget_s = min(asked)
+        if not self.pace.is_known(rules.points):
+            self.search(game, FIRST_VISITS if budget_s > 0.1 else LEAST_VISITS)
+        left_s = budget_s - (time.monotonic() - began_s)
+        return min(limits.visits or MOST_VISITS, self.pace.visits_within(rules.points, left_s))
+
+
+def _is_lost(game: Game, ply: Ply) -> bool:
+    """Whether the side to move gives up, by this search alone."""
+    worth, rules = worth_of(ply), game.rules
+    return (
+        worth.winrate < RESIGN_WINRATE
+        and worth.score <= -rules.rows
+        and game.num_moves >= RESIGN_AFTER * rules.points
+        and sum(ply.visits) + 1 >= RESIGN_VISITS
+    )
+
+
+def say(text: str) -> None:
+    """A remark for people, on standard error: standard output is the protocol's."""
+    print(text, file=sys.stderr, flush=True)
