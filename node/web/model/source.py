@@ -123,8 +123,8 @@ def reading_source(path: Path, run: bytes) -> Iterator[Source]:
     db = _opened(path)
     try:
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version != SCHEMA_VERSION:
-            raise StoreError(f"The store {path} has format {version}; this gonode reads format {SCHEMA_VERSION}.")
+        if not 1 <= version <= SCHEMA_VERSION:  # what is read here is the same in all of them
+            raise StoreError(f"The store {path} has format {version}; this gonode reads formats up to {SCHEMA_VERSION}.")
         db.execute("BEGIN")
         yield Source(db, run)
     finally:

@@ -267,3 +267,17 @@ def test_an_emptied_file_has_no_rows(home: Home) -> None:
     empty(db)
     assert not any(dump(db).values())
     db.close()
+
+
+@pytest.mark.parametrize(("version", "is_read"), [(1, True), (0, False), (99, False)])
+def test_a_store_of_an_older_format_is_read_as_it_is(version: int, is_read: bool, home: Home) -> None:
+    before = fed(home)
+    (home.directory / NAME).unlink()
+    db = sqlite3.connect(home.database)
+    db.executescript(f"DROP TABLE leaves; DROP TABLE bans; PRAGMA user_version = {version};")
+    db.close()
+    if is_read:
+        assert fed(home) == before
+    else:
+        with pytest.raises(StoreError, match=f"format {version}; this gonode reads formats up to"):
+            fed(home)
