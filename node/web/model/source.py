@@ -124,7 +124,9 @@ def reading_source(path: Path, run: bytes) -> Iterator[Source]:
     try:
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if not 1 <= version <= SCHEMA_VERSION:  # what is read here is the same in all of them
-            raise StoreError(f"The store {path} has format {version}; this gonode reads formats up to {SCHEMA_VERSION}.")
+            raise StoreError(
+                f"The store {path} has format {version}; this gonode reads formats up to {SCHEMA_VERSION}."
+            )
         db.execute("BEGIN")
         yield Source(db, run)
     finally:
