@@ -1,6 +1,8 @@
 """One game as JSON and as SGF: moves, captures and searches are those of its block; SGF reads back; names lead to it."""
 
+import json
 from dataclasses import replace
+from random import Random
 
 import pytest
 
@@ -9,9 +11,15 @@ from native.rules import Colour
 from node.disk.home import Home
 from node.exchange.replay import play_record, record_rules
 from node.exchange.sgf_reader import parse_record
+from node.web.games import schema as games_file
 from node.web.games.played import played
+from node.web.games.schema import put_beside
+from node.web.games.sgf import game_sgf
+from node.web.model.schema import NAME, reading
+from node.web.queries.games import answer, batch_row
 from node.web.queries.records import to_json
 from protocol.batch import Batch, game_leaf, unpack_batch
+from protocol.errors import ProtocolError
 from protocol.game_block import GameBlock
 from protocol.merkle import leaf_hash
 from tests.node.web.pages import visiting
@@ -169,6 +177,28 @@ def test_a_block_that_breaks_the_rules_is_shown_up_to_there(shown_world: World) 
     assert (len(found.moves), found.fault) == (2, "Move 3 comes after the end of the game.")
     wild = GameBlock.parse(replace(block.header, komi_half=-32768).encode() + block.raw[24:])
     assert to_json(played(wild, rules))["moves"]
+
+
+def test_whatever_a_block_says_is_told(shown: Home, shown_world: World) -> None:
+    block, rng, told = longest(shown_world), Random(6), 0
+    with reading(shown.directory / NAME) as db:
+        put_beside(db, shown.directory / games_file.NAME)
+        row = db.execute(batch_row("c.kind = ?") + " LIMIT 1", ("training",)).fetchone()
+        for _ in range(300):
+            data = bytearray(block.raw)
+            for _ in range(rng.choice((1, 2, 10))):
+                data[8 + rng.randrange(rng.choice((16, block.header.moves_end - 8, len(data) - 8)))] = rng.randrange(
+                    256
+                )
+            try:
+                bad = GameBlock.parse(bytes(data))
+            except ProtocolError:
+                continue
+            found = answer(db, row, bytes(32), bad)
+            assert json.dumps(to_json(found), allow_nan=False)
+            assert len(parse_record(game_sgf(found)).moves) == len(found.moves)
+            told += bool(found.moves)
+    assert told > 50
 
 
 def with_moves(block: GameBlock, moves: list[int]) -> bytes:
