@@ -32,7 +32,7 @@ class Steps:
 def steps_of(trains: Trains, games: list[bytes], processes: int, seconds: float) -> Steps:
     """So many processes train together for about so long."""
     with tempfile.TemporaryDirectory() as folder:
-        spawn(_member, (processes, folder, trains, games, seconds), nprocs=processes)
+        spawn(_member, (processes, folder, trains, games, seconds), nprocs=processes)  # type: ignore[no-untyped-call]
         return Steps(*np.median(np.loadtxt(Path(folder, "times"), ndmin=2), 0).tolist())
 
 

@@ -94,7 +94,7 @@ def one_blob(size: int, seconds: float) -> list[Row]:
 
         ours, raw = rounds([fetch, lambda: raw_mib_s(size)], seconds)
     peak = Summary.of(raw)
-    found = []
+    found: list[Row] = []
     for what, numbers in (("a blob between two nodes", Summary.of(ours)), ("TCP, ChaCha20-Poly1305, SHA-256", peak)):
         found.append(
             {

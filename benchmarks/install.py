@@ -101,7 +101,8 @@ def row(source: str, found: list[Install]) -> Row:
 def room(found: Install) -> Iterator[Row]:
     """The largest folders, and the rest."""
     largest = sorted(found.folders.items(), key=lambda each: -each[1])[:LARGEST]
-    yield from ({"package": name, "MB": mb} for name, mb in largest)
+    for name, mb in largest:
+        yield {"package": name, "MB": mb}
     yield {"package": "all else", "MB": found.mb - sum(mb for _, mb in largest)}
 
 
