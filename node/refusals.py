@@ -16,7 +16,7 @@ from node.disk.keyring import KeyringError
 from node.disk.lockfile import DirectoryInUse
 from node.disk.store import StoreError
 from node.engine.process import EngineLost
-from node.exchange.errors import ReplayError, SgfError, TrainingFileError
+from node.exchange.errors import ReplayError, SgfError, TrainingFileError, WeightsError
 from node.following.heads import LogUnbelievable
 from node.founding.errors import FoundingError
 from node.founding.invites import InviteError
@@ -79,6 +79,7 @@ REFUSALS: tuple[type[BaseException], ...] = (
     SgfError,
     StoreError,
     TrainingFileError,
+    WeightsError,
     sqlite3.Error,
 )
 """Exit status 2."""

@@ -67,6 +67,9 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("gonode gtp r0003 --dir my-run --time 5", "One release, five seconds a move."),
         ("gonode gtp network.bin --visits 400 --rules chinese", "A network's file, by rules of your choice."),
     ),
+    "export weights": (
+        ("gonode export weights latest --dir my-run --out net.npz", "The newest release's float weights, for numpy."),
+    ),
     "invite": (
         ("gonode invite my-run > invite", "An invite for one contributor: gonode join TICKET --invite invite."),
     ),

@@ -1,13 +1,15 @@
-"""`gonode export`: games in the formats of other programs."""
+"""`gonode export`: games and weights in the formats of other programs."""
 
 import click
 
 from node.cli.export_leela_zero import leela_zero
+from node.cli.export_weights import weights
 
 
 @click.group()
 def export() -> None:
-    """Write games for other programs."""
+    """Write games and weights for other programs."""
 
 
 export.add_command(leela_zero)
+export.add_command(weights)

@@ -15,3 +15,7 @@ class ReplayError(ValueError):
 
 class TrainingFileError(ValueError):
     """Training files of Leela Zero that cannot be read, or a game that they cannot hold."""
+
+
+class WeightsError(ValueError):
+    """Bytes that are not the float weights of a network."""

@@ -169,6 +169,16 @@ class Gallery:
         except EngineError as error:
             raise OpponentError(f"The network of release {release.name} cannot be loaded: {error}") from None
 
+    def weights(self, name: str) -> tuple[str, bytes]:
+        """A release's name and the file of its float weights; raises OpponentError."""
+        release = self._find(name)
+        if release.number == 0:
+            raise OpponentError(f"{release.name} is drawn by the engine, in integers: it has no float weights.")
+        data = self._blobs.get(release.weights_blob)
+        if data is None:
+            raise OpponentError(f"The weights of release {release.name} are not in this node's directory.")
+        return release.name, data
+
     def _find(self, name: str) -> ReleaseInfo:
         releases = self.state.releases.all
         if name == "latest":
