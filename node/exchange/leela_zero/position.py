@@ -26,7 +26,8 @@ PACKED_BYTES: Final = 4 + 4 * (POINTS + 1) + PLANES * POINTS // 8 + 2
 
 _SUM_ERROR: Final = 0.001
 _PLANE: Final = re.compile("[0-9a-f]{90}[01]")
-_NUMBER: Final = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?(?:e[+-]?[0-9]{1,2})?")
+_NUMBER: Final = r"[0-9]{1,12}(?:\.[0-9]{1,12})?(?:e[+-]?[0-9]{1,2})?"
+_POLICY: Final = re.compile(rf"{_NUMBER}(?: {_NUMBER})*+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +74,11 @@ class TrainingPosition:
             raise TrainingFileError("The side to move is neither 0 nor 1.")
         if outcome not in ("1", "-1"):
             raise TrainingFileError("The outcome is neither 1 nor -1.")
-        numbers = policy.split(" ")
-        if not all(map(_NUMBER.fullmatch, numbers)):
+        if not _POLICY.fullmatch(policy):
             raise TrainingFileError("The policy has something other than decimal numbers.")
         planes = tuple(int(line[:-1], 16) << 1 | int(line[-1]) for line in lines[:PLANES])
         to_move = Colour.BLACK if side == "0" else Colour.WHITE
-        return cls(planes, to_move, tuple(map(float, numbers)), outcome == "1")
+        return cls(planes, to_move, tuple(map(float, policy.split(" "))), outcome == "1")
 
     def pack(self) -> bytes:
         """The same in PACKED_BYTES bytes, the binary form of Leela Zero's trainer: a little-endian 1, the policy as
