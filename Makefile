@@ -7,6 +7,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 SECONDS ?= 60
+WORKERS ?= 4
 
 C_SOURCES := CMakeLists.txt $(wildcard native/include/*.h native/src/*.c native/src/*.h)
 C_TESTS := $(wildcard native/tests/*.c native/tests/*.h)
@@ -34,9 +35,9 @@ demo: $(VENV)/.built
 
 test: pytest ctest tsan portable arm
 
-# Three at a time for two cores: many tests wait more than they compute.
+# Four at a time for two cores: many tests wait more than they compute.
 pytest: $(VENV)/.dev $(VENV)/.built
-	$(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=40
+	$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=40
 
 ctest: build/asan/.built
 	$(VENV)/bin/ctest --test-dir build/asan --output-on-failure -j 2
