@@ -1,7 +1,9 @@
 """`gonode gtp`: a release at the board of any program that speaks the Go Text Protocol."""
 
+import io
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -43,5 +45,12 @@ def gtp(
     session = Session(found.player, found.rules(size), Limits(visits, time_s, found.visits), resigns=resign)
     if named is not None:
         session.table.change_rules(session.named(named))
-    serve(session, Feed(sys.stdin.buffer), sys.stdout)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace", newline="\n")
+    serve(session, Feed(_input()), sys.stdout)
     return 0
+
+
+def _input() -> BinaryIO:
+    """Standard input with a buffer of its own: Python closes its usual one at its end, which cannot be while it is read."""
+    return open(sys.stdin.fileno(), "rb", closefd=False)

@@ -17,7 +17,7 @@ from node.gtp.command import Command, Stream
 from node.gtp.errors import Failure
 from node.gtp.line import Request
 from node.gtp.pace import MOST_VISITS
-from node.gtp.play_commands import answer_of
+from node.gtp.play_commands import REPORTED_SHARE, answer_of
 from node.gtp.player import Raw, Searcher
 from node.gtp.report import MOST_MOVES, MoveReport, Report, kata_text, lz_text, report
 from node.gtp.session import Session
@@ -167,11 +167,11 @@ def _genmove(session: Session, request: Request, *, is_kata: bool) -> Stream:
 
 def _chosen(session: Session, wishes: Wishes, is_kata: bool) -> Iterator[str]:
     began_s, colour = time.monotonic(), wishes.colour
-    choice = session.choose(colour, may_resign=True)
-    session.make(colour, choice.move, began_s)
+    choice = session.choose(colour, may_resign=True, share=REPORTED_SHARE)
     if choice.ply is not None:
         found = report(session.searcher(), choice.game, choice.ply, session.seed, wishes.most)
         yield _text(found, wishes, is_kata)
+    session.make(colour, choice.move, began_s)
     yield f"play {answer_of(choice)}"
 
 
@@ -267,10 +267,10 @@ def best_line(session: Session, request: Request) -> str:
 
 
 COMMANDS: Final[dict[str, Command]] = {
-    "lz-analyze": lz_analyze,
-    "lz-genmove_analyze": lz_genmove_analyze,
     "kata-analyze": kata_analyze,
     "kata-genmove_analyze": kata_genmove_analyze,
+    "lz-analyze": lz_analyze,
+    "lz-genmove_analyze": lz_genmove_analyze,
     "kata-raw-nn": raw_nn,
     "stop": stop,
     "gonode-policy": policy,

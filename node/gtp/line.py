@@ -43,9 +43,14 @@ def parse_line(line: bytes) -> Request | None:
     found = _LINE.fullmatch(text)
     assert found is not None, "the pattern takes every text"
     number, name, rest = found.groups()
-    if number is not None and (len(number.lstrip("0")) > len(str(MAX_ID)) or int(number) > MAX_ID):
+    return Request(None if number is None else _id(number), name, tuple(rest.split()), rest)
+
+
+def _id(digits: str) -> int:
+    digits = digits.lstrip("0") or "0"  # Python reads no number of thousands of digits
+    if len(digits) > len(str(MAX_ID)) or int(digits) > MAX_ID:
         raise Failure(f"An id is a number up to {MAX_ID}.")
-    return Request(None if number is None else int(number), name, tuple(rest.split()), rest)
+    return int(digits)
 
 
 def encode_answer(is_done: bool, number: int | None, text: str) -> str:

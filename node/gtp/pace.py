@@ -16,7 +16,9 @@ class Pace:
         self._measured: dict[int, list[float]] = {}
 
     def note(self, points: int, visits: int, seconds: float) -> None:
-        """A search of so many visits took so long."""
+        """A search of so many visits took so long; of short ones, whose beginning weighs much, only the first counts."""
+        if visits < FIRST_VISITS and self.is_known(points):
+            return
         measured = self._measured.setdefault(points, [])
         measured.append(seconds / visits)
         del measured[:-KEPT]

@@ -13,6 +13,9 @@ from node.gtp.report import report, table_text
 from node.gtp.session import Choice, Session, say
 from node.gtp.values import argument, colour_of, seconds_of, shown, whole_of
 
+REPORTED_SHARE: Final = 0.25
+"""Of a move's time, for the search of one that is told of: what is told takes as many visits up to three times."""
+
 MOST_SEED: Final = 2**63 - 1
 
 
@@ -32,7 +35,7 @@ def reg_genmove(session: Session, request: Request) -> str:
 def genmove_debug(session: Session, request: Request) -> str:
     """As `genmove`; what was found is told on standard error."""
     began_s, colour = time.monotonic(), _colour(request)
-    choice = session.choose(colour, may_resign=True)
+    choice = session.choose(colour, may_resign=True, share=REPORTED_SHARE)
     if choice.ply is not None:
         found = report(session.searcher(), choice.game, choice.ply, session.seed)
         say(table_text(found, found.moves))

@@ -111,15 +111,15 @@ class Session:
         """Whose turn it is, if turns count."""
         return self.table.game.to_move
 
-    def choose(self, colour: Colour, *, may_resign: bool = False) -> Choice:
-        """The move for `colour` here, which is not played."""
+    def choose(self, colour: Colour, *, may_resign: bool = False, share: float = 1.0) -> Choice:
+        """The move for `colour` here, which is not played; a search takes no more than its share of the time for a move."""
         began_s = time.monotonic()
         game = self.table.stand.turn_of(colour).game
         if self.table.game.end == End.SETTLED:
             return Choice(game.pass_move, game, None)
         if isinstance(self.player, Dice):
             return Choice(self.player.choose(game, self._seed), game, None)
-        ply = self.search(game, self._visits(colour, game, began_s))
+        ply = self.search(game, self._visits(colour, game, began_s, share))
         move = None if may_resign and self._resigns and _is_lost(game, ply) else ply.move
         return Choice(move, game, ply)
 
@@ -139,7 +139,7 @@ class Session:
         self.pace.note(game.rules.points, visits, time.perf_counter() - began_s)
         return ply
 
-    def _visits(self, colour: Colour, game: Game, began_s: float) -> int:
+    def _visits(self, colour: Colour, game: Game, began_s: float, share: float) -> int:
         """Visits of the next move, after what measuring takes."""
         rules, limits = game.rules, self.limits
         moves_left = max(rules.points // 8, (rules.points * 7 // 10 - len(self.table.moves)) // 2, 2)
@@ -147,7 +147,7 @@ class Session:
         asked = [seconds for seconds in (limits.time_s, clock_s) if seconds is not None]
         if not asked:
             return limits.visits or limits.usual
-        budget_s = min(asked)
+        budget_s = share * min(asked)
         if not self.pace.is_known(rules.points):
             self.search(game, FIRST_VISITS if budget_s > 0.1 else LEAST_VISITS)
         left_s = budget_s - (time.monotonic() - began_s)
