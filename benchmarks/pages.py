@@ -1,10 +1,10 @@
 """How fast the pages of a long run are: `python -m benchmarks.pages [--quick] [--json] [--entries N]`.
 
-First each page with 100,000 batches (`--quick`: 20,000) by a thousand contributors, a verdict of one of five verifiers on
-each, 200 releases and as many refused candidates, and 500 bans in its file: found, made into HTML, compressed, and through
-the application, in this process. Told are the median of the rounds and the slowest, for a visitor meets that one, and
-whether both are below TARGET_MS. A proof is searched anew in the first round of its page and is known after that. Then what
-it takes to fill such a file from a log of real records, of 20,000 entries (`--quick`: 2,000; N).
+First each page with 100,000 batches (`--quick`: 20,000) of 16 games by a thousand contributors, a verdict of one of five
+verifiers on each, 200 releases and as many refused candidates, and 500 bans in its files: found, made into HTML, compressed,
+and through the application, in this process. Told are the median of the rounds and the slowest, for a visitor meets that
+one, and whether both are below TARGET_MS. A proof is searched anew in the first round of its page and is known after that.
+Then what it takes to fill such a file from a log of real records, of 20,000 entries (`--quick`: 2,000; N).
 """
 
 import sqlite3
@@ -17,10 +17,12 @@ from tempfile import TemporaryDirectory
 import trio
 
 from benchmarks._long_log import long_run
+from benchmarks._many_games import GAMES_A_BATCH, fill_games
 from benchmarks._run import Row, Summary, arguments, show_all
 from benchmarks.proof import wrong_game
 from node.disk.home import Home
 from node.disk.store import Head, Store
+from node.web.games import schema as games
 from node.web.model.events import proof_id
 from node.web.model.feeder import Feeder
 from node.web.model.schema import NAME, open_to_write, writing
@@ -156,6 +158,12 @@ def paths_of(db: sqlite3.Connection, proof: bytes) -> dict[str, str]:
         "contributors by name": "/contributors?q=name-99",
         "contributor": f"/contributors/{busiest}",
         "contributor, later": f"/contributors/{busiest}?before={entries // 2}",
+        "games": "/games",
+        "games, later": f"/games?before={entries // 2 << games.PLACE_BITS}",
+        "draws of a release": f"/games?release={RELEASES // 2}&result=draw",
+        "games of a contributor": f"/games?key={busiest}",
+        "games as JSON": "/api/v1/games?size=13",
+        "whole days": "/dumps",
         "verification": "/verification",
         "verification, later": f"/verification?before={entries // 2}",
         "bans": "/bans",
@@ -225,11 +233,12 @@ def main() -> None:
         (home.public / CHECKPOINT).write_bytes(world.note())
         db = open_to_write(home.directory / NAME, world.run)
         fill(db, world.run, proof, batches)
+        fill_games(db, home.directory / games.NAME, world.run)
         paths = paths_of(db, proof)
         db.close()
         shown = trio.run(page_rows, home, paths, rounds)
         tables = {
-            f"{batches:,} batches": shown,
+            f"{batches:,} batches of {GAMES_A_BATCH} games": shown,
             "the log taken in": feed(given.entries or (FED_QUICK if given.quick else FED_LONG), folder),
         }
     show_all(tables, given.json)

@@ -19,7 +19,7 @@ from node.web.model import schema as pages
 from node.web.model.schema import inode_of, is_damaged, reading, writing
 
 MOST_GAMES: Final = 5_000_000
-"""Some 250 bytes of the file each."""
+"""Under 500 bytes of the file each."""
 ROWS_AT_ONCE: Final = 2_000
 FOLDERS_AT_ONCE: Final = 32
 _DEADLINE_S: Final = 60.0
