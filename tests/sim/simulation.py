@@ -49,6 +49,7 @@ from tests.sim.disk import Killed, snapshot, watched_disks
 from tests.sim.inline_engine import InlineEngine
 from tests.sim.ledger import Ledger
 from tests.sim.nodes import Event, Life, MakeContributor, Node
+from tests.verification.remembered import remembered
 from verification.audit.audit import AuditOptions, AuditReport, audit
 from verification.state import LogState
 
@@ -377,10 +378,10 @@ T = TypeVar("T")
 def virtually(scenario: Callable[..., Awaitable[T]], *arguments: Any) -> T:
     """What a scenario gives that runs on a virtual clock of its own, its tasks in an order that its word gives.
 
-    The first of its errors leaves alone, in no group.
+    What all nodes would compute alike is computed once. The first of its errors leaves alone, in no group.
     """
     try:
-        with patch.object(trio_run, "_ALLOW_DETERMINISTIC_SCHEDULING", True):
+        with remembered(), patch.object(trio_run, "_ALLOW_DETERMINISTIC_SCHEDULING", True):
             return trio.run(scenario, *arguments, clock=trio.testing.MockClock(autojump_threshold=0))
     except BaseExceptionGroup as group:
         error: BaseException = group

@@ -9,7 +9,6 @@ import trio
 from tests.sim.liars import lie
 from tests.sim.manifests import sim_manifest
 from tests.sim.nodes import Node
-from tests.sim.remembered import remembered
 from tests.sim.simulation import Simulation, simulated, virtually
 
 VERIFIERS = 3
@@ -73,8 +72,7 @@ def has_release(sim: Simulation, node: Node) -> bool:
     [(56, 4, 60.0, 0), *(pytest.param(*crowd, marks=pytest.mark.soak) for crowd in TWO_HUNDRED)],
 )
 def test_a_crowd(tmp_path: Path, contributors: int, liars: int, game_s: float, releases: int) -> None:
-    with remembered():
-        sim = virtually(live, tmp_path, contributors, liars, game_s, releases)
+    sim = virtually(live, tmp_path, contributors, liars, game_s, releases)
     registered = {node.secret.public for node in sim.contributors}
     assert set(sim.state.registry.peers) == players(sim) == registered
     decided = [batch for batch in sim.state.batches.all if batch.decision is not None]

@@ -1,10 +1,20 @@
 """Whatever is changed in a run's public files is seen and named; only what no check needs may be missing."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from protocol.layout import CHECKPOINT, blob_path
 from tests.verification.audit.changes import Files, absent_count, audited, kind_of, may_be_absent, try_changes
+from tests.verification.remembered import remembered
 from tests.verification.world import World
+
+
+@pytest.fixture(autouse=True)
+def once() -> Iterator[None]:
+    """Entries that no change touches are the same bytes in each audit."""
+    with remembered():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What the nodes of a crowd in one process would all compute alike is computed once: pure functions, remembered."""
+"""What many nodes, or audits, in one process would compute alike is computed once: pure functions, remembered. For tests."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
