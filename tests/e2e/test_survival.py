@@ -165,10 +165,7 @@ def rage(story: Story, folder: Path) -> None:
                     story.interrupt(command)
                     break
                 if victim == "trainer":
-                    trainer = child_of(process_id(story.home("coordinator")), "trainer")
-                    if trainer is not None:
-                        kill(trainer)
-                        story.killed.append(victim)
+                    story.kill_trainer()
                 else:
                     story.kill(victim)
 
