@@ -12,8 +12,6 @@ from native.rules import Colour
 
 LAG_S: Final = 0.3
 LEAST_S: Final = 0.01
-SHARE: Final = 0.85
-"""Of what is left for one move: a search may be slower than those before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +100,14 @@ class Clock:
         if told.is_unlimited:
             return None
         if left.in_period:
-            share = left.time_s / (1 if told.periods else max(1, left.stones))
+            share = most = (left.time_s - LAG_S) / (1 if told.periods else max(1, left.stones))
+        elif told.period_s:
+            after = told.period_s / max(1, told.stones)
+            share, most = left.time_s / max(1, moves_left) + after, left.time_s + after - LAG_S
         else:
-            extra = told.period_s / max(1, told.stones) if told.period_s else 0.0
-            share = min(left.time_s / max(1, moves_left) + extra, left.time_s + extra)
-            if not extra:
-                share = min(share, left.time_s / 4)
-        return max(LEAST_S, SHARE * min(share, left.time_s + _next(told, left)) - LAG_S)
+            share, most = (left.time_s - LAG_S) / max(1, moves_left), left.time_s / 4
+        return max(LEAST_S, min(share, most))
 
     def _begin_period(self, left: _Left) -> None:
         told = self.settings
         left.time_s, left.in_period, left.stones, left.periods = told.period_s, True, told.stones, told.periods
-
-
-def _next(told: TimeSettings, left: _Left) -> float:
-    """Time that follows when main time is over, for the move that is thought about."""
-    return 0.0 if left.in_period else told.period_s / max(1, told.stones)

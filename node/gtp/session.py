@@ -18,9 +18,10 @@ from native.search import Ply
 from node.exchange.rule_names import NamedRules
 from node.gtp.clock import Clock
 from node.gtp.errors import BAD_SIZE, Failure
-from node.gtp.pace import FIRST_VISITS, LEAST_VISITS, MOST_VISITS, Pace
+from node.gtp.pace import MOST_VISITS, Pace
 from node.gtp.player import Anybody, Dice, Searcher, worth_of
 from node.gtp.table import Table
+from node.gtp.timed import Timed
 
 KOMI_HALF: Final = 15
 SIZE: Final = 19
@@ -60,6 +61,7 @@ class Session:
         self.table = Table(rules)
         self.clock = Clock()
         self.pace = Pace()
+        self._timed = Timed(self.pace)
         self.seed_number: int | None = None
         self._house = rules
         self._resigns = resigns
@@ -119,7 +121,7 @@ class Session:
             return Choice(game.pass_move, game, None)
         if isinstance(self.player, Dice):
             return Choice(self.player.choose(game, self._seed), game, None)
-        ply = self.search(game, self._visits(colour, game, began_s, share))
+        ply = self._think(colour, game, began_s, share)
         move = None if may_resign and self._resigns and _is_lost(game, ply) else ply.move
         return Choice(move, game, ply)
 
@@ -132,26 +134,21 @@ class Session:
     def search(self, game: Game, visits: int, *, varies: bool = True) -> Ply:
         """One search, which is measured; see `Searcher.search`."""
         began_s = time.perf_counter()
-        try:
-            ply = self.searcher().search(game, visits, self._seed, varies=varies)
-        except EngineError as error:
-            raise Failure(str(error)) from None
+        ply = self.searcher().search(game, visits, self._seed, varies=varies)
         self.pace.note(game.rules.points, visits, time.perf_counter() - began_s)
         return ply
 
-    def _visits(self, colour: Colour, game: Game, began_s: float, share: float) -> int:
-        """Visits of the next move, after what measuring takes."""
+    def _think(self, colour: Colour, game: Game, began_s: float, share: float) -> Ply:
+        """The search of a move, by visits or within the time."""
         rules, limits = game.rules, self.limits
         moves_left = max(rules.points // 8, (rules.points * 7 // 10 - len(self.table.moves)) // 2, 2)
         clock_s = self.clock.budget_s(colour, moves_left)
         asked = [seconds for seconds in (limits.time_s, clock_s) if seconds is not None]
         if not asked:
-            return limits.visits or limits.usual
-        budget_s = share * min(asked)
-        if not self.pace.is_known(rules.points):
-            self.search(game, FIRST_VISITS if budget_s > 0.1 else LEAST_VISITS)
-        left_s = budget_s - (time.monotonic() - began_s)
-        return min(limits.visits or MOST_VISITS, self.pace.visits_within(rules.points, left_s))
+            return self.search(game, limits.visits or limits.usual)
+        left_s = share * min(asked) - (time.monotonic() - began_s)
+        most = limits.visits or MOST_VISITS
+        return self._timed.search(lambda visits: self.search(game.copy(), visits), rules.points, left_s, most)
 
 
 def _is_lost(game: Game, ply: Ply) -> bool:
