@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from node.disk.blob_store import BlobStore
 from node.disk.store import Store
-from node.outbox import BATCH, KINDS
+from node.outbox import KINDS
 from node.peering.post import Post
 from node.verifier.shelf import PREFIX
 from protocol.batch import unpack_batch
@@ -123,20 +123,39 @@ def holdings(node: "Node") -> Holdings:
             held.games.update(games)
             if store.series(release).ended:
                 held.stuck.update(games)
-        for kind in KINDS:
-            for item in store.outbox(kind):
-                envelope = Post.parse(item.payload).envelope
-                held.entries[leaf_hash(envelope)] = envelope
-                if kind == BATCH:
-                    held.games.update(games_of(BatchHeader.open(Envelope.parse(envelope)), blobs))
-        for name in store.names(PREFIX):
-            entry = store.get(name) or b""
-            held.kept[leaf_hash(entry)] = entry
+        held.entries, held.kept = _waiting(store), _kept(store)
+        for envelope in held.entries.values():
+            record = parse_entry(envelope).record
+            if isinstance(record, BatchHeader):
+                held.games.update(games_of(record, blobs))
+        for entry in held.kept.values():
             record = parse_entry(entry).record
             assert isinstance(record, BatchHeader | GateResult)
             assert blobs.get(record.blob_digest) is not None, "a verifier keeps an entry without its blob"
         held.receipts = [store.get(name) or b"" for name in store.names("receipt/")]
     return held
+
+
+def waiting_entries(node: "Node") -> dict[bytes, bytes]:
+    """The `entries` of `holdings` alone, which opens no blob: for what is asked again and again."""
+    with Store(node.home.database) as store:
+        return _waiting(store)
+
+
+def kept_entries(node: "Node") -> dict[bytes, bytes]:
+    """The `kept` of `holdings` alone, likewise."""
+    with Store(node.home.database) as store:
+        return _kept(store)
+
+
+def _waiting(store: Store) -> dict[bytes, bytes]:
+    entries = [Post.parse(item.payload).envelope for kind in KINDS for item in store.outbox(kind)]
+    return {leaf_hash(entry): entry for entry in entries}
+
+
+def _kept(store: Store) -> dict[bytes, bytes]:
+    entries = [store.get(name) or b"" for name in store.names(PREFIX)]
+    return {leaf_hash(entry): entry for entry in entries}
 
 
 def games_of(header: BatchHeader, blobs: BlobStore) -> Iterator[tuple[Game, bytes]]:

@@ -10,7 +10,7 @@ import trio
 from node.cli.main import BAD_INPUT, sentence_of, status_of
 from node.coordinator.coordinator import Coordinator
 from node.own_status import links_of
-from tests.sim.ledger import holdings
+from tests.sim.ledger import waiting_entries
 from tests.sim.manifests import sim_manifest
 from tests.sim.nodes import Node
 from tests.sim.simulation import Simulation, simulated, virtually
@@ -138,7 +138,7 @@ async def cut_for_ten_minutes(folder: Path, role: str) -> Simulation:
         sim.network.heal()
         size = sim.state.size
         await sim.until(lambda: sim.state.size > size + 20, 600)
-        await sim.until(lambda: all(not holdings(each).entries for each in sim.contributors), 600)
+        await sim.until(lambda: all(not waiting_entries(each) for each in sim.contributors), 600)
         await sim.finish()
         sim.settle()
         return sim

@@ -15,7 +15,7 @@ from node.peering.post import HELD, POST_PROTOCOL, Posted
 from node.peering.transport import TransportError, peer_id
 from protocol.entries import parse_entry
 from protocol.header import BatchHeader
-from tests.sim.ledger import holdings
+from tests.sim.ledger import kept_entries, waiting_entries
 from tests.sim.manifests import sim_manifest
 from tests.sim.nodes import Node
 from tests.sim.simulation import Simulation, simulated, virtually
@@ -30,7 +30,7 @@ def logged_of(sim: Simulation, node: Node) -> list[BatchHeader]:
 
 def kept_of(verifier: Node, author: Node) -> set[tuple[bytes, int]]:
     """Release and first counter of the batches that a verifier's disk keeps for a contributor."""
-    records = (parse_entry(entry).record for entry in holdings(verifier).kept.values())
+    records = (parse_entry(entry).record for entry in kept_entries(verifier).values())
     return {
         (record.release, record.first_counter)
         for record in records
@@ -40,7 +40,7 @@ def kept_of(verifier: Node, author: Node) -> set[tuple[bytes, int]]:
 
 def waiting_of(node: Node) -> set[tuple[bytes, int]]:
     """Release and first counter of the batches in a contributor's outbox."""
-    records = (parse_entry(entry).record for entry in holdings(node).entries.values())
+    records = (parse_entry(entry).record for entry in waiting_entries(node).values())
     return {(record.release, record.first_counter) for record in records if isinstance(record, BatchHeader)}
 
 
@@ -102,7 +102,7 @@ async def away(folder: Path, hours: float) -> Simulation:
         sim.note()
 
         sim.network.heal()
-        await sim.until(lambda: not holdings(ada).entries and not any(kept_of(each, bob) for each in sim.verifiers))
+        await sim.until(lambda: not waiting_entries(ada) and not any(kept_of(each, bob) for each in sim.verifiers))
         headers = logged_of(sim, bob)
         assert promised <= {(header.release, header.first_counter) for header in headers}
         await sim.finish()
@@ -163,7 +163,7 @@ async def killed_again_and_again(folder: Path, kills: int) -> Simulation:
         await sim.until(lambda: kept_of(verifier, sim.nodes["ada"]) and kept_of(verifier, sim.nodes["bob"]))
         sim.note()
         sim.network.heal()
-        await sim.until(lambda: not any(holdings(node).entries for node in sim.contributors))
+        await sim.until(lambda: not any(waiting_entries(node) for node in sim.contributors))
         await sim.finish()
         sim.settle()
         return sim
@@ -222,7 +222,7 @@ async def among_liars(folder: Path) -> Simulation:
             assert all(len(waiting_of(node)) > 5 for node in sim.contributors), "nobody believed a liar"
             await sim.until(lambda: all(kept_of(verifier, node) for node in sim.contributors))
             sim.network.heal()
-            await sim.until(lambda: not any(holdings(node).entries for node in sim.contributors))
+            await sim.until(lambda: not any(waiting_entries(node) for node in sim.contributors))
             nursery.cancel_scope.cancel()
         await sim.finish()
         sim.settle()

@@ -12,7 +12,7 @@ from node.peering.post import Post
 from protocol.entries import parse_entry
 from protocol.header import BatchHeader
 from protocol.record import Record
-from tests.sim.ledger import holdings
+from tests.sim.ledger import holdings, waiting_entries
 from tests.sim.manifests import sim_manifest
 from tests.sim.simulation import Simulation, simulated, virtually
 
@@ -39,7 +39,7 @@ async def cut_off(folder: Path, hours: float) -> Simulation:
         sim.note()
 
         sim.network.heal()
-        await sim.until(lambda: all(not holdings(node).entries for node in sim.contributors), HOUR_S / 2)
+        await sim.until(lambda: all(not waiting_entries(node) for node in sim.contributors), HOUR_S / 2)
         await sim.finish()
         sim.settle()
         return sim
@@ -55,7 +55,7 @@ async def with_a_small_backlog(folder: Path) -> Simulation:
         await sim.until(lambda: isinstance(ada.role, Contributor) and ada.role.paused_since is not None)
         await trio.sleep(HOUR_S / 10)
         assert isinstance(ada.role, Contributor)
-        assert 3 <= len(holdings(ada).entries) <= 4, "games in flight may fill another batch"
+        assert 3 <= len(waiting_entries(ada)) <= 4, "games in flight may fill another batch"
         (queue,) = ada.role.queues
         assert queue.name == "games"
         assert "fewer than 3 batches" in queue.waiting_for
@@ -77,12 +77,12 @@ def test_play_pauses_while_many_batches_wait(tmp_path: Path, monkeypatch: pytest
 
 async def with_a_lost_blob(folder: Path) -> Simulation:
     """While the coordinator is away, a contributor's disk loses the blob of a batch that waits to be sent."""
-    async with simulated(folder, sim_manifest(tick_s=120, timeout_entries=40), "lost blob", game_s=20.0) as sim:
+    async with simulated(folder, sim_manifest(tick_s=120, timeout_entries=40), "lost", game_s=20.0) as sim:
         ada = sim.contributors[0]
         sim.start()
         await sim.until(lambda: sim.coordinator.member and len(sim.state.batches.all) > 2)
         sim.network.partition([sim.coordinator.host.public, sim.verifiers[0].host.public])  # nobody else has it
-        await sim.until(lambda: len(holdings(ada).entries) > 3)
+        await sim.until(lambda: len(waiting_entries(ada)) > 3)
         assert ada.member is not None
         header = min(
             (record for record in map(_record, ada.member.store.outbox("batch")) if isinstance(record, BatchHeader)),
