@@ -19,6 +19,8 @@ from protocol.envelope import Envelope
 from protocol.epoch import Share, ShareSet
 from protocol.errors import BadProof, ProtocolError, WrongSigner
 from protocol.merkle import leaf_hash
+from protocol.recovery import KeyReplacement
+from protocol.registration import Registration
 from protocol.root import VERIFIER
 from protocol.seeds import log_origin
 from verification.state import LogState
@@ -26,6 +28,8 @@ from verification.witness import is_cosigned, witness_name
 
 SHARES_WITHIN_S = 3.0
 SHARES_KEY = "unlogged-shares"
+NEWCOMERS = (Registration.payload_type(), KeyReplacement.payload_type())
+"""Entries whose signers play once the beacon of these is under a cosigned head."""
 
 
 @dataclass(slots=True)
@@ -52,6 +56,8 @@ class LogWriter:
         self._secret = secret
         self._now = now
         self._dirty = True
+        self._newcomer: int | None = None
+        """The index of the newest of `NEWCOMERS`, while no share set covers it."""
         self._open: dict[int, OpenHead] = {}
         self.publisher = Publisher(state, store, public)
         self.on_cosigned: Callable[[bytes], None] = lambda note: None
@@ -89,8 +95,22 @@ class LogWriter:
 
         self._state.apply(data, keep=keep)
         self._last_append_s = self._now()
-        self._dirty = self._dirty or envelope.type != ShareSet.payload_type()
+        self._dirty = self._wants_head(envelope, index) or self._dirty
         return index
+
+    def _wants_head(self, envelope: Envelope, index: int) -> bool:
+        """Whether what was appended at `index` wants a head: a share set only when a newcomer waits for its beacon.
+
+        Every head brings a share set, so a log in which nothing else happens would grow for ever.
+        """
+        if envelope.type in NEWCOMERS:
+            self._newcomer = index
+        if envelope.type != ShareSet.payload_type():
+            return True
+        if self._newcomer is None or self._newcomer >= self._state.beacons.covered:
+            return False
+        self._newcomer = None
+        return True
 
     def index_of(self, envelope: Envelope) -> int | None:
         """Where this very entry was appended; None if it was not."""
@@ -106,7 +126,7 @@ class LogWriter:
         return True
 
     def sign_head(self) -> bool:
-        """Signs a new head if an entry other than a share set came since the last one; whether it did."""
+        """Signs a new head if an entry came that wants one (not every share set does) since the last one; whether it did."""
         self._log_due_shares()
         if not self._dirty or not self._state.size:
             return False

@@ -151,7 +151,7 @@ def test_the_coordinator_proves_by_itself_what_a_verdict_says(tmp_path: Path) ->
 async def with_friends(folder: Path) -> Simulation:
     """Contributors whose first game is wrong, and a verifier that waves it through, until all of them are out."""
     manifest = sim_manifest(repeat_ppm=10**6)
-    async with simulated(folder, manifest, "friends", verifiers=2, game_s=1.0) as sim:
+    async with simulated(folder, manifest, "old friends", verifiers=2, game_s=1.0) as sim:
         friend = sim.verifiers[0]
         friend.make_verifier, friend.is_honest = Friend, False
         cheats = [

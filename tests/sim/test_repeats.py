@@ -74,7 +74,7 @@ class Partner(Verifier):
 async def with_a_weak_network(folder: Path) -> Simulation:
     """Four contributors, one of which plays without a network, and a verifier that does not care."""
     names = ("ada", "bob", "eve")
-    async with simulated(folder, sim_manifest(), "weak", names, game_s=1.0) as sim:
+    async with simulated(folder, sim_manifest(), "frail", names, game_s=1.0) as sim:
         weak = sim.invite("weak", WeakEngine(game_s=1.0))
         Partner.weak, sim.verifiers[0].make_verifier = weak.secret.public, Partner
         sim.start()

@@ -15,7 +15,7 @@ from protocol.epoch import Share
 from protocol.errors import BadProof, ProtocolError, WrongSigner
 from protocol.layout import CHECKPOINT
 from protocol.receipt import Tick
-from protocol.registration import Invite
+from protocol.registration import Invite, Registration
 from protocol.seeds import log_origin
 from tests.node.keys import secret
 from tests.node.log_desk import Desk
@@ -74,6 +74,29 @@ def test_a_head_is_signed_only_for_something_new(two: Desk) -> None:
         two.cosign(verifier, size)
     assert two.world.state.beacons.last_size == size
     assert not two.writer.sign_head(), "a share set alone makes no new head"
+
+
+def test_who_registers_waits_for_no_tick(two: Desk) -> None:
+    """The share set that gives a newcomer its seeds is under a head at once; the one that follows is not."""
+    world = two.world
+    assert two.writer.sign_head()
+    key = world.key("ada")
+    record = Registration(
+        world.run, key.public, "ada", b"", world.state.size, world.state.tree.root(), world.invite("ada"), 0
+    )
+    index = two.writer.append(record.seal(key))
+    assert two.writer.sign_head()
+    size = world.state.size
+    for verifier in world.verifiers:
+        two.cosign(verifier, size)
+    found = world.state.beacons.find(index)
+    assert found is not None
+    assert found.set_index == size
+    assert two.writer.sign_head()
+    for verifier in world.verifiers:
+        two.cosign(verifier, size + 1)
+    assert world.state.beacons.last_size == size + 1
+    assert not two.writer.sign_head()
 
 
 def test_only_own_heads_are_passed_on(two: Desk) -> None:
