@@ -1,6 +1,7 @@
 """Commands about the count and about records: final_score, final_status_list, loadsgf, printsgf."""
 
 from dataclasses import replace
+from os.path import isfile
 from pathlib import Path
 from typing import Final
 
@@ -49,11 +50,10 @@ def final_status_list(session: Session, request: Request) -> str:
 def loadsgf(session: Session, request: Request) -> str:
     """`loadsgf FILE [MOVE]`: the main line of the file's first game, up to the move before that number."""
     argument(request.arguments, 0, "the name of a file")
-    path, number = Path(request.text.strip()), None
-    if len(request.arguments) > 1 and request.arguments[-1].isdecimal() and not path.is_file():
-        number = whole_of(request.arguments[-1], "A move's number")
-        path = Path(request.text.strip().removesuffix(request.arguments[-1]).strip())
-    record = _read(path)
+    name, number, last = request.text.strip(), None, request.arguments[-1]
+    if len(request.arguments) > 1 and last.isdecimal() and not isfile(name):
+        number, name = whole_of(last, "A move's number"), name.removesuffix(last).strip()
+    record = _read(Path(name))
     _set_up(session, record if number is None else _cut(record, max(number, 1) - 1))
     session.draw_seed()
     session.clock.restart()

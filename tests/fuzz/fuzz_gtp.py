@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from native.rules import Colour
-from node.gtp import analysis_commands
+from node.gtp import analysis_commands, play_commands
 from node.gtp.errors import Failure
 from node.gtp.line import parse_line
 from node.gtp.player import Anybody, Dice
@@ -139,6 +139,7 @@ def fuzz(seconds: float, seed: int) -> Counter[str]:
     texts = seeds()
     players: tuple[Anybody, ...] = (small_searcher(small_network()), small_searcher(), Dice())
     analysis_commands.MOST_SEARCH_S = 0.0  # type: ignore[misc]
+    play_commands.say = lambda text: None
     counts: Counter[str] = Counter()
     end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory() as folder:

@@ -101,6 +101,7 @@ def test_records(tmp_path: Path) -> None:
     ]
     assert ask(other, f"loadsgf {path} 2", "play w e5", "printsgf")[:2] == ["= black", "? illegal move"]
     assert ask(other, "loadsgf /nonsense")[0] == "? cannot load file (No such file or directory)"
+    assert ask(other, f"loadsgf {'x' * 5000} 3")[0] == "? cannot load file (File name too long)"
     assert other.table.rules.rows == 9
 
 
