@@ -24,6 +24,11 @@ NAMES = {Colour.BLACK: "black", Colour.WHITE: "white"}
 
 
 def describe_proof(data: bytes) -> str:
+    """What a proof claims, and how it is checked; raises ProtocolError for bytes that are none."""
+    return f"{claims_of(data)}\nNothing of this is checked yet: gonode proof check FILE"
+
+
+def claims_of(data: bytes) -> str:
     """What a proof claims; raises ProtocolError for bytes that are none."""
     proof = FraudProof.parse(data)
     header = BatchHeader.parse(Envelope.parse(proof.header.entry).payload)
@@ -52,7 +57,7 @@ def describe_proof(data: bytes) -> str:
     lines += _position(proof, leaf, ply if proof.kind == PLY else None)
     if proof.ply:
         lines += _record(PlyRecord.parse(proof.ply, leaf.header.size), leaf)
-    return "\n".join([*lines, "Nothing of this is checked yet: gonode proof check FILE"])
+    return "\n".join(lines)
 
 
 def _ply(proof: FraudProof, leaf: GameLeaf, verdict: Verdict | None) -> int:

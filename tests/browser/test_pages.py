@@ -4,17 +4,21 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from node.disk.home import Home
+from node.status import IN, OUT, LinkState
+from tests.browser.answering_node import answering
 from tests.browser.chromium import Browser, Page, launched
 from tests.browser.programs import install_tools
 from tests.browser.shown_run import shown_run
+from tests.node.keys import secret
 from tests.node.reports.small_run import small_run, timed_home
+from tests.node.screen.statuses import COORDINATING, status
 from tests.node.web.test_app import proof_name
 from tests.verification.world import World
 
@@ -106,14 +110,20 @@ def paths(run: World) -> dict[str, str]:
 SEEN = {
     "run": ["Newest release", "Last week", "Elo above release 0"],
     "releases": ["first", "the manifest"],
-    "release": ["✓ passed against release", "Ancestry", "SHA-256 of its file"],
+    "release": [
+        "✓ passed against release",
+        "Ancestry",
+        "SHA-256 of its file",
+        "cosigned by 1 of 1 witnesses",
+        "verifier-0",
+    ],
     "contributors": ["ada", "bob", "banned"],
     "contributor": ["eve", "banned", "✗ rejected"],
     "games": ["batches in the log are here", "training", "ada", "✓ verified", "✗ rejected", "… pending"],
     "days": ["2023-11-14", "the day is not over"],
     "verification": ["verifier-0", "Rejections", "eve"],
     "bans": ["eve", "the search of a ply is not as the batch says"],
-    "proof": ["gonode proof check proof --ticket TICKET", "log entry"],
+    "proof": ["gonode proof check proof --ticket TICKET", "log entry", "✓ holds", "≠ differs", "= same"],
     "network": ["does not run", "coordinator", "Addresses are not shown"],
 }
 
@@ -170,7 +180,103 @@ def test_all_of_it_works_without_javascript(browser: Browser, url: str, run: Wor
     assert page.locator(".graph .refused").count() == 0
     page.click("text=with refused candidates")
     assert page.locator(".graph .refused").count() > 0
+    everything = page.locator("#elo tbody tr").count()
+    page.click("#elo >> text=closer")
+    assert 0 < page.locator("#elo tbody tr").count() < everything
+    page.click("#elo >> text=later")
+    page.click("#elo a[data-zoom=all]")
+    assert page.locator("#elo tbody tr").count() == everything
     context.close()
+
+
+def marks(page: Page) -> int:
+    """How many networks the graph of strength has."""
+    return int(page.locator(".graph .release, .graph .refused").count())
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Returns once it is so; the pages' policy lets nothing be evaluated in them again and again."""
+    until = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_the_graph_zooms_by_keys(page: Page, url: str) -> None:
+    page.goto(f"{url}?x=time")
+    everything = marks(page)
+    page.focus("#elo figure")
+    page.keyboard.press("+")
+    wait_until(lambda: 0 < marks(page) < everything)
+    assert page.evaluate("document.activeElement.matches('#elo figure')")
+    first = page.url
+    assert "from=" in first
+    page.keyboard.press("0")
+    wait_until(lambda: marks(page) == everything)
+    assert "from=" not in page.url
+    page.go_back()
+    wait_until(lambda: 0 < marks(page) < everything)
+    assert page.url == first
+    assert page.locator("#elo thead button").count() == 4  # the new table can be sorted too
+
+
+def test_the_graph_zooms_by_pointer(page: Page, url: str) -> None:
+    page.set_viewport_size(DESK)
+    page.goto(f"{url}?x=time")
+    everything = marks(page)
+    low, high = (int(page.locator(".graph").get_attribute(name) or "") for name in ("data-low", "data-high"))
+    page.locator(".graph").scroll_into_view_if_needed()
+    box = page.locator(".graph").bounding_box()
+    assert box is not None
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.6 * box["width"], y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 2, y, steps=4)
+    assert page.locator(".graph .band").count() == 1
+    page.mouse.up()
+    wait_until(lambda: page.locator(".graph").get_attribute("data-low") != str(low))
+    assert low < int(page.locator(".graph").get_attribute("data-low") or "") < high
+    assert int(page.locator(".graph").get_attribute("data-high") or "") == high
+    assert 0 < marks(page) < everything
+    page.mouse.click(box["x"] + box["width"] / 2, y)  # no stretch
+    assert page.locator(".graph .band").count() == 0
+
+
+def test_links_of_a_node_that_runs(browser: Browser, home: Home, url: str, run: World) -> None:
+    axe = (install_tools() / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+    links = (
+        LinkState(
+            run.peers["ada"].public, None, IN, 1_700_000_000, None, None, None, run.state.size - 3, 1_700_000_100
+        ),
+        LinkState(secret(0).public, "/ip4/198.51.100.9/tcp/7/p2p/x", OUT, 1_700_000_000, None, None, 1),
+        LinkState(bytes([7]) * 32, "/ip4/198.51.100.8/tcp/7/p2p/x", OUT, 1_700_000_000, None, None, 1),
+    )
+    with answering(home, status(COORDINATING, log_size=run.state.size, links=links)):
+        context = browser.new_context(viewport=PHONE, bypass_csp=True)
+        page = context.new_page()
+        until = time.monotonic() + 20
+        while not page.locator(".map").count():
+            assert time.monotonic() < until
+            time.sleep(0.2)
+            page.goto(f"{url}network")
+        assert page.locator("[aria-labelledby=links] tbody tr").all_inner_texts()[1].split()[:3] == [
+            "2",
+            "contributor",
+            "ada",
+        ]
+        text = page.inner_text("main")
+        assert "3 behind" in text
+        assert "198.51" not in page.content()
+        assert "1 contributor" in page.locator(".map desc").inner_html()
+        assert page.locator(".map .peer").count() == 3
+        page.add_script_tag(content=axe)
+        found: Any = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
+        assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found["violations"]] == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        assert page.evaluate(COLUMNS) <= 4
+        page.set_viewport_size(DESK)
+        page.screenshot(path=str(PICTURES / "network-running.png"), full_page=True)
+        context.close()
 
 
 def test_games_are_chosen(page: Page, url: str, run: World) -> None:

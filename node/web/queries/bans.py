@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from node.audits.proof_text import describe_proof
+from node.audits.proof_text import claims_of
 from node.web.queries.compared import Comparison, compared
 from node.web.queries.records import PAGE, Listed, NotFound, found, numbered
 from node.web.recomputed import Recomputed
@@ -43,7 +43,7 @@ class Conviction:
 
 @dataclass(frozen=True, slots=True)
 class ProofAnswer:
-    """A proof: what was decided by it, and what it claims, as `gonode proof show` says it.
+    """A proof: what was decided by it, and what it claims, in the words of `gonode proof show`.
 
     `check` is how this server's own check of it ended (`node.web.recomputed`), `sentence` what that found; `comparison`: the
     signed record of its ply beside the searched one, None for a proof about no ply.
@@ -71,7 +71,7 @@ def proof(db: sqlite3.Connection, proof_id: bytes, recompute: Recompute) -> Proo
         raise NotFound("The log has no such proof.")
     data = proof_bytes(db, proof_id)
     try:
-        text = describe_proof(data)
+        text = claims_of(data)
     except ProtocolError as error:  # the log asks less of a proof than whoever checks it
         text = f"What it claims cannot be shown: {error}"
     checked = recompute(proof_id, data)

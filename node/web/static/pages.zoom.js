@@ -12,7 +12,6 @@ export function startZoom (/** @type {(part: Element) => void} */ renew) {
     const figure = document.querySelector(`${PART} figure`)
     if (!(figure instanceof HTMLElement)) return
     figure.tabIndex = 0
-    figure.setAttribute('role', 'group')
     figure.setAttribute('aria-label', 'Graph of strength. Plus and minus zoom, the arrows move, zero shows all.')
     figure.addEventListener('keydown', pressed)
     const graph = figure.querySelector('svg')
@@ -94,8 +93,7 @@ export function startZoom (/** @type {(part: Element) => void} */ renew) {
       if ((right - left) / box.width * graph.getBoundingClientRect().width < LEAST_PX) return
       const value = (/** @type {number} */ at) => Math.round(low + (at - start) / (end - start) * (high - low))
       const address = new URL(location.href)
-      address.searchParams.set('from', String(value(left)))
-      address.searchParams.set('to', String(value(right)))
+      for (const [name, at] of Object.entries({ from: left, to: right })) address.searchParams.set(name, String(value(at)))
       go(address.href)
     })
   }
