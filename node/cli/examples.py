@@ -17,6 +17,10 @@ FIRST_STEPS: tuple[Example, ...] = (
 )
 
 EXAMPLES: dict[str, tuple[Example, ...]] = {
+    "analyze": (
+        ("gonode analyze game.sgf", "What the newest release below demo/ says of each move."),
+        ("gonode analyze game.sgf r0003 --dir my-run --out said.sgf --graph said.svg", "As comments, and as a graph."),
+    ),
     "audit": (
         ("gonode audit --dir my-run", "Check the newest release of a run in a directory, five games of it replayed."),
         ("gonode audit --ticket TICKET --full", "Copy a run from its peers and replay every game that counts."),

@@ -1,0 +1,1 @@
+"""Game records with what a network says of them: `gonode analyze`."""
