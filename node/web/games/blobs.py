@@ -5,8 +5,10 @@ hashed when it is read, and opened within the lengths that its signer named, for
 batch raises `NoGames`, whatever its bytes are.
 """
 
+import threading
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from protocol import merkle
 from protocol.batch import HEAD_BYTES, Batch, BatchLimits, game_leaf, parse_batch
@@ -16,7 +18,8 @@ from protocol.errors import BadDigest, ProtocolError
 from protocol.game_block import GameBlock
 from protocol.layout import blob_path
 
-MAX_GAMES = 1024
+MAX_GAMES: Final = 1024
+_ONE_AT_A_TIME: Final = threading.Lock()
 
 
 class NoGames(ValueError):
@@ -69,10 +72,13 @@ def read_batch(public: Path, content: Content) -> tuple[PlacedGame, ...]:
 
 
 def read_game(public: Path, content: Content, offset: int, name: bytes) -> GameBlock:
-    """The game with this name, which `read_batch` found at an offset; raises NoGames, OSError."""
-    raw = _raw(public, content)
+    """The game with this name, which `read_batch` found at an offset; raises NoGames, OSError.
+
+    Of all who ask one is answered at a time, so that many questions at once do not open many blobs at once.
+    """
     try:
-        block = GameBlock.parse(memoryview(raw)[offset:])
+        with _ONE_AT_A_TIME:
+            block = GameBlock.parse(memoryview(_raw(public, content))[offset:])
     except ProtocolError as error:
         raise NoGames(f"The game cannot be read: {error}") from error
     if merkle.leaf_hash(game_leaf(block)) != name:
