@@ -32,13 +32,13 @@ def gtp(
     """Play for a program that speaks GTP, version 2: a release (name, number, `latest`, `first`), a network's file, or
     `random`."""
     from node.cli.options import parse_kernel
-    from node.exchange.rule_names import parse_rules
     from node.gtp.feed import Feed
     from node.gtp.finding import find_player
+    from node.gtp.rule_commands import rules_called
     from node.gtp.server import serve
     from node.gtp.session import Limits, Session
 
-    named = None if rules is None else parse_rules(rules)
+    named = None if rules is None else rules_called(rules)
     if rules is not None and named is None:
         raise click.BadParameter(f"no rules are known as {rules[:80]!r}.", param_hint="--rules")
     found = find_player(directory, release, parse_kernel(kernel))

@@ -12,6 +12,12 @@ from node.gtp.session import Session
 from node.gtp.values import argument, shown
 
 _KGS: Final = {"japanese": "Japanese", "chinese": "Chinese", "aga": "AGA", "new_zealand": "NZ"}
+_CHINESE_SUPERKO: Final = NamedRules(Ko.POSITIONAL, False, Scoring.AREA)
+_KATAGO: Final = {
+    "chinese-ogs": _CHINESE_SUPERKO,
+    "chinese-kgs": _CHINESE_SUPERKO,
+    "new-zealand": NamedRules(Ko.SITUATIONAL, True, Scoring.AREA),
+}
 _FIXED: Final = {"tax": "NONE", "hasButton": False, "whiteHandicapBonus": "0", "friendlyPassOk": False}
 """What KataGo's rules have and ours do not: only these values are taken."""
 
@@ -46,8 +52,13 @@ def kgs_rules(session: Session, request: Request) -> str:
     return ""
 
 
+def rules_called(name: str) -> NamedRules | None:
+    """What a name of rules stands for, in KataGo's spelling too; None when it is not known."""
+    return _KATAGO.get(name.lower()) or parse_rules(name)
+
+
 def _named(name: str) -> NamedRules:
-    named = parse_rules(name)
+    named = rules_called(name)
     if named is None:
         raise Failure(f"No rules are known here as {shown(name)}.")
     return named

@@ -74,6 +74,7 @@ def test_rules() -> None:
         "? No rules are known here as '['.",
     ]
     assert session.table.rules.pass_alive is False
+    assert set(ask(session, *(f"kata-set-rules {each}" for each in ("new-zealand", "chinese-kgs", "AGA")))) == {"= "}
     ask(session, "kata-set-rules tromp-taylor")
     assert session.table.rules.pass_alive
 
