@@ -1,8 +1,8 @@
 """Who plays: `Searcher`, a network with the search of its run, or `Dice`, uniformly random moves.
 
 Spec: docs/spec/search.md. A search is a function of (network, config, visits, seed, position) and nothing passes from
-move to move, so that what is said of a move can be found by searching its position: below a root that divides its
-visits by PUCT, the part of the tree below a child with n visits is the tree of a search of the child's position with n
+move to move, so that what is said of a move can be found by searching its position: however the root divides its
+visits, the part of the tree below a child with n visits is the tree of a search by PUCT of the child's position with n
 visits and the same seed.
 """
 

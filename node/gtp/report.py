@@ -2,8 +2,8 @@
 and KataGo's engines write it.
 
 Invariants: everything is told for the side to move. The value and the line of a move are those of a search of its
-position with as many visits as it had, which is the same part of the tree where the root divides its visits by PUCT,
-and costs time of its own; moves past MOST_MOVES, and lines past MOST_LINE, are left out.
+position with as many visits as it had, which is the same part of the tree, and costs time of its own; moves past
+MOST_MOVES, and lines past MOST_LINE, are left out.
 """
 
 import math
