@@ -32,7 +32,8 @@ def pin(threads: int, device: str = "cpu") -> None:
         torch.backends.cudnn.benchmark = False
         torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(True)
+    # As use_deterministic_algorithms(True), which also imports the compiler: a second for what is not used here.
+    torch.set_deterministic_debug_mode("error")
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     torch.backends.nnpack.set_flags(False)  # type: ignore[no-untyped-call]
 
