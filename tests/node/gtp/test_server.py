@@ -20,7 +20,8 @@ def test_all_commands_are_known() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"quit"}))
-def test_every_command_answers_nonsense(name: str) -> None:
+def test_every_command_answers_nonsense(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # where `printsgf` writes
     session = small_session(size=7)
     for arguments in ("", "x", "b", "b q99", "b x y z", "1 2 3", "-1", "9999999999999999", "nan inf"):
         for answer in ask(session, f"{name} {arguments}", "7 name"):
