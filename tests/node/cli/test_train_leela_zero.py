@@ -10,17 +10,14 @@ from pathlib import Path
 import pytest
 
 from native.game import Game
-from native.rules import Colour, Ko, Rules
+from native.rules import Colour, Rules
 from node.exchange.leela_zero.files import pack_file
 from node.exchange.leela_zero.games import game_positions
-from node.exchange.leela_zero.position import TrainingPosition
-from node.exchange.values import parse_vertex
-from tests.leelaz import Player, heats, needs_leelaz
+from tests.leelaz import heats, needs_leelaz
 from tests.node.cli.gonode import gonode, the_object
 
 pytest.importorskip("torch")
 
-RULES = Rules(19, 19, 15, Ko.POSITIONAL, False)
 SMALL = ("--network", "b1c16", "--set", "training.minibatch=16", "--set", "training.warmup_steps=5")
 
 
@@ -100,78 +97,3 @@ def test_what_it_refuses(data: Path, tmp_path: Path) -> None:
     (tmp_path / "empty" / "games").write_bytes(b"Hello\n" * 19)
     assert "games: position 1: Line 1 is not 90" in refusal(folder=tmp_path / "empty")
     assert "Say what to train on" in gonode("train").refusal()
-
-
-@needs_leelaz
-@pytest.mark.soak
-@pytest.mark.timeout(3000)
-def test_a_trained_network_beats_a_random_one_in_leelaz(tmp_path: Path) -> None:
-    """Trained on random games that are played out, it knows at least who has more of the board."""
-    (tmp_path / "data").mkdir()
-    for number in range(200):
-        positions = _played_out(random.Random(number))
-        (tmp_path / "data" / f"{number}.gz").write_bytes(pack_file(positions))
-    network = ("--network", "b2c32", "--set", "training.minibatch=64", "--set", "training.warmup_steps=20")
-    trained = the_object(
-        gonode(
-            "train", "--from-leela-zero", tmp_path / "data", *network, "--steps", 500, "--out", tmp_path / "t", "--json"
-        )
-    )
-    untrained = the_object(
-        gonode(
-            "train",
-            "--from-leela-zero",
-            tmp_path / "data",
-            *network,
-            "--steps",
-            1,
-            "--out",
-            tmp_path / "u",
-            "--json",
-            "--set",
-            "training.learning_rate=0.0",
-        )
-    )
-    assert trained["held_out_losses"]["value_loss"] < 0.6 < untrained["held_out_losses"]["value_loss"]
-    players = (Path(trained["weights"]), Path(untrained["weights"]))
-    wins = sum(_is_won(*players, Colour.BLACK if number % 2 == 0 else Colour.WHITE, number) for number in range(6))
-    assert wins == 6
-
-
-def _played_out(draw: random.Random) -> list[TrainingPosition]:
-    """A game of random moves that fill no own eye; each third position, and the result as it is."""
-    game = Game(RULES)
-    chosen: list[int] = []
-    while not game.end and len(chosen) < 500:
-        own, stones = game.to_move, game.stones()
-        legal = [p for p, is_legal in enumerate(game.legal()[:-1]) if is_legal and not _is_eye(stones, p, own)]
-        chosen.append(draw.choice(legal) if legal else 361)
-        game.play(chosen[-1])
-    winner = Colour.BLACK if game.score_half() > 0 else Colour.WHITE
-    policies = [{move: 1.0} if ply % 3 == 0 else None for ply, move in enumerate(chosen)]
-    return game_positions(Game(RULES), chosen, policies, winner)
-
-
-def _is_eye(stones: bytes, point: int, own: Colour) -> bool:
-    row, col = divmod(point, 19)
-    beside = ((row - 1, col), (row + 1, col), (row, col - 1), (row, col + 1))
-    return all(stones[r * 19 + c] == own for r, c in beside if 0 <= r < 19 and 0 <= c < 19)
-
-
-def _is_won(ours: Path, theirs: Path, colour: Colour, seed: int) -> bool:
-    """Whether `ours` wins a game as `colour`: all stones on the board count, after two passes or 500 moves."""
-    options = ("-v", "30", "-r", "0", "-s", str(seed + 1), "-m", "10")
-    players = {colour: Player(ours, *options), colour.other: Player(theirs, *options)}
-    game = Game(RULES)
-    try:
-        while not game.end and game.num_moves < 500:
-            side = game.to_move
-            word = players[side].ask(f"genmove {side.name.lower()}")
-            if word == "resign":
-                return side != colour
-            players[side.other].ask(f"play {side.name.lower()} {word}")
-            game.play(parse_vertex(word, 19, 19))
-    finally:
-        for player in players.values():
-            player.close()
-    return (game.score_half() > 0) == (colour == Colour.BLACK)
