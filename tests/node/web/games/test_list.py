@@ -193,6 +193,24 @@ async def test_the_page(shown: Home, shown_world: World) -> None:
     assert {each["name"] for each in eve} == {"eve"}
 
 
+async def test_other_pages_lead_to_games(shown: Home, shown_world: World) -> None:
+    release, peer = shown_world.state.releases.all[1], shown_world.peers["ada"].public.hex()
+    async with visiting(shown) as visitor:
+        found = (await visitor.get(f"/api/v1/releases/{release.id.hex()}")).json()["answer"]["showcase"]
+        page = (await visitor.get(f"/releases/{release.id.hex()}")).text
+        contributor = (await visitor.get(f"/contributors/{peer}")).text
+        shown_game = await visitor.get(f"/games/{found['hash']}")
+        entry = shown_world.state.batches.all[0].index
+        of_batch = (await visitor.get(f"/api/v1/games?batch={entry}")).json()["answer"]["games"]["items"]
+    assert (found["release"], found["fate"]) == (1, "verified")
+    assert f'href="/games/{found["hash"]}"' in page
+    assert 'href="/games?release=1"' in page
+    assert f'href="/games?key={peer}"' in contributor
+    assert 'href="/games?batch=' in contributor
+    assert shown_game.status_code == 200
+    assert [each["entry"] for each in of_batch] == [entry] * shown_world.state.batches.all[0].header.games
+
+
 async def test_without_any_blob(shown: Home, tmp_path: Path) -> None:
     home = Home(tmp_path / "node")
     home.store_ticket(shown.load_ticket())
