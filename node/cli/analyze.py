@@ -36,8 +36,8 @@ def analyze(
     from node.exchange.sgf_reader import parse_record
     from node.exchange.sgf_text import MAX_BYTES
     from node.gtp.finding import RANDOM, find_player
-    from node.gtp.player import Searcher
     from node.gtp.session import SIZE
+    from node.play.searcher import Searcher
     from node.review.review import review
     from node.review.written import review_json, review_sgf, review_svg, review_table
 

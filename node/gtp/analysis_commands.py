@@ -18,11 +18,12 @@ from node.gtp.errors import Failure
 from node.gtp.line import Request
 from node.gtp.pace import MOST_VISITS
 from node.gtp.play_commands import REPORTED_SHARE, answer_of
-from node.gtp.player import Raw, Searcher
-from node.gtp.report import MOST_MOVES, MoveReport, Report, kata_text, lz_text, report
+from node.gtp.report_text import kata_text, lz_text
 from node.gtp.session import Session
-from node.gtp.symmetry import SYMMETRIES
 from node.gtp.values import argument, colour_of, is_colour, move_of, shown, whole_of
+from node.play.report import MOST_MOVES, MoveReport, Report, report
+from node.play.searcher import Raw, Searcher
+from node.play.symmetry import SYMMETRIES
 
 FIRST_VISITS: Final = 16
 MOST_SEARCH_S: Final = 2.0

@@ -11,9 +11,10 @@ from native.network import Kernel
 from native.rules import Rules
 from node.disk.home import Home
 from node.founding.manifest_file import load_manifest
-from node.gtp.player import Anybody, Dice, Searcher
+from node.gtp.player import Anybody, Dice
 from node.gtp.session import KOMI_HALF
 from node.matches.opponent import Gallery, load_network_file
+from node.play.searcher import Searcher
 from protocol.manifest import Manifest
 from verification.setup import engine_config, game_rules
 

@@ -9,9 +9,10 @@ from node.gtp.clock import NO_LIMIT, Clock, TimeSettings
 from node.gtp.command import Command
 from node.gtp.errors import Failure
 from node.gtp.line import Request
-from node.gtp.report import report, table_text
+from node.gtp.report_text import table_text
 from node.gtp.session import Choice, Session, say
 from node.gtp.values import argument, colour_of, seconds_of, shown, whole_of
+from node.play.report import report
 
 REPORTED_SHARE: Final = 0.25
 """Of a move's time, for the search of one that is told of: what is told takes as many visits up to three times."""

@@ -19,18 +19,16 @@ from node.exchange.rule_names import NamedRules
 from node.gtp.clock import Clock
 from node.gtp.errors import BAD_SIZE, Failure
 from node.gtp.pace import MOST_VISITS, Pace
-from node.gtp.player import Anybody, Dice, Searcher, worth_of
+from node.gtp.player import Anybody, Dice
 from node.gtp.table import Table
 from node.gtp.timed import Timed
+from node.play.resignation import RESIGNING
+from node.play.searcher import Searcher
+from node.play.worth import worth_of
 
 KOMI_HALF: Final = 15
 SIZE: Final = 19
 SEED_DOMAIN: Final = b"gonode/gtp/v1\0"
-
-RESIGN_WINRATE: Final = 0.02
-RESIGN_VISITS: Final = 32
-RESIGN_AFTER: Final = 0.5
-"""Of the board's points, in moves; and behind it has to be by a side of the board."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +120,8 @@ class Session:
         if isinstance(self.player, Dice):
             return Choice(self.player.choose(game, self._seed), game, None)
         ply = self._think(colour, game, began_s, share)
-        move = None if may_resign and self._resigns and _is_lost(game, ply) else ply.move
-        return Choice(move, game, ply)
+        gives_up = RESIGNING.is_due(game, worth_of(ply), sum(ply.visits) + 1)
+        return Choice(None if may_resign and self._resigns and gives_up else ply.move, game, ply)
 
     def make(self, colour: Colour, move: int | None, began_s: float) -> None:
         """Plays what was chosen, unless it resigned, and takes the time since from the clock."""
@@ -149,17 +147,6 @@ class Session:
         left_s = share * min(asked) - (time.monotonic() - began_s)
         most = limits.visits or MOST_VISITS
         return self._timed.search(lambda visits: self.search(game.copy(), visits), rules.points, left_s, most)
-
-
-def _is_lost(game: Game, ply: Ply) -> bool:
-    """Whether the side to move gives up, by this search alone."""
-    worth, rules = worth_of(ply), game.rules
-    return (
-        worth.winrate < RESIGN_WINRATE
-        and worth.score <= -rules.rows
-        and game.num_moves >= RESIGN_AFTER * rules.points
-        and sum(ply.visits) + 1 >= RESIGN_VISITS
-    )
 
 
 def say(text: str) -> None:

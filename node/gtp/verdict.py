@@ -11,9 +11,10 @@ from typing import Final
 from native.errors import EngineError
 from native.game import Game
 from native.rules import Colour, Scoring
-from node.gtp.player import Anybody, Searcher
-from node.gtp.symmetry import SYMMETRIES
-from node.gtp.table import Stand
+from node.gtp.player import Anybody
+from node.play.searcher import Searcher
+from node.play.stand import Stand
+from node.play.symmetry import SYMMETRIES
 
 DEAD: Final = -0.5
 """Ownership, for its own colour, below which a chain is dead."""

@@ -4,24 +4,19 @@ Invariants: nothing passes from move to move, so that one partner sits at any nu
 a function of the network, the game so far, the visits and the seed. No game is recorded and none is training data.
 """
 
-from dataclasses import dataclass, replace
-from hashlib import sha256
+from dataclasses import dataclass
 
 from native.game import Game
 from native.netfile import Architecture
 from native.network import Kernel, Network
 from native.rules import Colour, Rules
-from native.search import Player, search_ply
-from native.search import SearchConfig as EngineConfig
 from node.play.errors import CannotPlay
 from node.play.limits import LEAST_VISITS, most_visits, rules_for
+from node.play.searcher import Searcher
+from node.play.worth import Worth, worth_of
 from protocol.manifest import RulesSpec
 from protocol.search_config import SearchConfig
-from protocol.seeds import PPM
 from verification.setup import engine_config
-
-VALUE_ONE = 1 << 24
-SCORE_ONE = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +32,10 @@ class Thought:
     black_winrate: float
     black_score: float
 
-    def winrate(self, colour: Colour) -> float:
-        """Of one player."""
-        return self.black_winrate if colour == Colour.BLACK else 1 - self.black_winrate
-
-    def score(self, colour: Colour) -> float:
-        """Points by which one player is ahead."""
-        return self.black_score if colour == Colour.BLACK else -self.black_score
+    def worth(self, colour: Colour) -> Worth:
+        """How it stands for one player."""
+        black = Worth(self.black_winrate, self.black_score)
+        return black if colour == Colour.BLACK else black.turned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +68,8 @@ class Partner:
         most = most_visits(self.shape, game.rules.rows, kernel)
         if not LEAST_VISITS <= visits <= most:
             raise CannotPlay(f"Visits of this network on this board have to be from {LEAST_VISITS} to {most}.")
-        config = self._config(visits)
-        digest = sha256(repr(config).encode()).digest()
-        ply = search_ply(Player(self.network, self.id), kernel, config, digest, seed, game)
-        sign = 1 if game.to_move == Colour.BLACK else -1
-        winrate = (1 + sign * ply.value / VALUE_ONE) / 2
-        return Thought(ply.move, ply.visits, ply.policy_target, winrate, sign * ply.score / SCORE_ONE)
-
-    def _config(self, visits: int) -> EngineConfig:
-        return replace(
-            engine_config(self.search),
-            visits_full=visits,
-            visits_fast=visits,
-            full_share_ppm=PPM,
-            noise_weight_ppm=0,
-            forced_playouts_micro=0,
-            gumbel_noise_micro=0,
-        )
+        searcher = Searcher(self.name, self.id, self.network, engine_config(self.search), kernel)
+        ply = searcher.search(game, visits, seed)
+        worth = worth_of(ply)
+        black = worth if game.to_move == Colour.BLACK else worth.turned()
+        return Thought(ply.move, ply.visits, ply.policy_target, black.winrate, black.score)

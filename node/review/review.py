@@ -14,9 +14,10 @@ from node.exchange.errors import ReplayError
 from node.exchange.record import GameRecord, Move
 from node.exchange.replay import play_record, record_rules
 from node.exchange.rule_names import NamedRules
-from node.gtp.player import Searcher, Worth, worth_at_end, worth_of
-from node.gtp.report import report
-from node.gtp.table import Stand
+from node.play.report import report
+from node.play.searcher import Searcher
+from node.play.stand import Stand
+from node.play.worth import Worth, worth_at_end, worth_of
 
 SEED: Final = bytes(32)
 

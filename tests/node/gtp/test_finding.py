@@ -4,7 +4,8 @@ from pathlib import Path
 
 from native.network import Kernel
 from node.gtp.finding import find_player
-from node.gtp.player import Dice, Searcher
+from node.gtp.player import Dice
+from node.play.searcher import Searcher
 from tests.node.cli.gonode import gonode
 from tests.node.gtp.dialogue import network_file, small_network
 from tests.node.homes import grown_world, make_home

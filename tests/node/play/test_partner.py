@@ -1,6 +1,5 @@
 """Partners: what they find, when they give up, which games they take, and where their networks come from."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,14 +7,14 @@ import pytest
 from native.netfile import Architecture
 from native.network import Kernel, Network
 from node.disk.blob_store import BlobStore
-from node.matches.opponent import Gallery, OpponentError
 from node.play.errors import CannotPlay, NotHere
-from node.play.finding import find_partner
 from node.play.limits import LEAST_VISITS, MOST_VISITS, most_visits
-from node.play.partner import Partner, Thought
+from node.play.partner import Partner
 from node.play.position import outcome, reach
-from node.play.reply import ResignRule, reply
+from node.play.reply import reply
+from node.play.resignation import ResignRule
 from node.play.shelf import Shelf
+from node.play.worth import Worth
 from protocol.envelope import Envelope
 from protocol.release import Release
 from tests.node.homes import grown_world, make_home
@@ -89,13 +88,12 @@ def test_when_it_gives_up() -> None:
     rules = small_partner().rules(7, 17)
     late = reach(rules, [point for point in range(0, 48, 2) if point != 24] + [47, 49]).game
     assert late.num_moves >= 25
-    sign = 1 if late.to_move == 1 else -1
-    lost = Thought(0, (60, 0), (65535, 0), 0.01 if sign == 1 else 0.99, -12.0 * sign)
-    assert rule.is_due(late, lost)
-    assert not rule.is_due(reach(rules, [24, 10]).game, lost), "too early"
-    assert not rule.is_due(late, replace(lost, visits=(20, 0))), "hardly looked at"
-    assert not rule.is_due(late, replace(lost, black_score=-3.0 * sign)), "close"
-    assert not rule.is_due(late, replace(lost, black_winrate=0.5)), "open"
+    lost = Worth(0.01, -12.0)
+    assert rule.is_due(late, lost, 61)
+    assert not rule.is_due(reach(rules, [24, 10]).game, lost, 61), "too early"
+    assert not rule.is_due(late, lost, 21), "hardly looked at"
+    assert not rule.is_due(late, Worth(0.01, -3.0), 61), "close"
+    assert not rule.is_due(late, Worth(0.5, -12.0), 61), "open"
 
 
 def test_what_is_not_offered(network: Network) -> None:
@@ -143,18 +141,3 @@ def test_networks_come_from_the_public_folder(tmp_path: Path) -> None:
     assert first is not None
     assert first.digest == state.releases.all[0].network
     assert first.file == first_network(state.manifest, state.manifest_digest)
-
-
-def test_partners_by_what_people_call_them(tmp_path: Path) -> None:
-    world = grown_world()
-    gallery = Gallery(make_home(world, tmp_path / "node"))
-    path = tmp_path / "net"
-    path.write_bytes(world.networks[world.state.release.network])
-    latest, file, first = (find_partner(gallery, name) for name in ("latest", str(path), "first"))
-    assert (latest.name, latest.id) == (world.state.release.name, world.state.release.id)
-    assert (file.name, file.id) == ("net", world.state.release.network)
-    assert latest.shape == file.shape == first.shape
-    game = reach(latest.rules(7, 17), []).game
-    assert latest.think(game, 10, SEED).visits == file.think(game, 10, SEED).visits
-    with pytest.raises(OpponentError, match="is not a release"):
-        find_partner(gallery, "nobody")

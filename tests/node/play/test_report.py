@@ -8,9 +8,10 @@ from native.game import Game
 from native.network import Kernel
 from native.rules import Colour, Rules
 from native.search import Root
-from node.gtp.player import Searcher, worth_of
-from node.gtp.report import report
-from node.gtp.symmetry import SYMMETRIES, turn_back, turn_planes
+from node.play.report import report
+from node.play.searcher import Searcher
+from node.play.symmetry import SYMMETRIES, turn_back, turn_planes
+from node.play.worth import worth_of
 from tests.node.gtp.dialogue import small_network, small_searcher
 
 SEED = bytes(range(32))
