@@ -35,8 +35,7 @@ def analyze(
     from node.disk.files import naming
     from node.exchange.sgf_reader import parse_record
     from node.exchange.sgf_text import MAX_BYTES
-    from node.gtp.finding import RANDOM, find_player
-    from node.gtp.session import SIZE
+    from node.play.finding import RANDOM, SIZE, find_player
     from node.play.searcher import Searcher
     from node.review.review import review
     from node.review.written import review_json, review_sgf, review_svg, review_table

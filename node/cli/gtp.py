@@ -33,10 +33,10 @@ def gtp(
     `random`."""
     from node.cli.options import parse_kernel
     from node.gtp.feed import Feed
-    from node.gtp.finding import find_player
     from node.gtp.rule_commands import rules_called
     from node.gtp.server import serve
     from node.gtp.session import Limits, Session
+    from node.play.finding import find_player
 
     named = None if rules is None else rules_called(rules)
     if rules is not None and named is None:

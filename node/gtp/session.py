@@ -19,15 +19,13 @@ from node.exchange.rule_names import NamedRules
 from node.gtp.clock import Clock
 from node.gtp.errors import BAD_SIZE, Failure
 from node.gtp.pace import MOST_VISITS, Pace
-from node.gtp.player import Anybody, Dice
 from node.gtp.table import Table
 from node.gtp.timed import Timed
+from node.play.player import Anybody, Dice
 from node.play.resignation import RESIGNING
 from node.play.searcher import Searcher
 from node.play.worth import worth_of
 
-KOMI_HALF: Final = 15
-SIZE: Final = 19
 SEED_DOMAIN: Final = b"gonode/gtp/v1\0"
 
 

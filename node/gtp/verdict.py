@@ -11,7 +11,7 @@ from typing import Final
 from native.errors import EngineError
 from native.game import Game
 from native.rules import Colour, Scoring
-from node.gtp.player import Anybody
+from node.play.player import Anybody
 from node.play.searcher import Searcher
 from node.play.stand import Stand
 from node.play.symmetry import SYMMETRIES

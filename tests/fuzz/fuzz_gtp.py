@@ -17,9 +17,9 @@ from native.rules import Colour
 from node.gtp import analysis_commands, play_commands
 from node.gtp.errors import Failure
 from node.gtp.line import parse_line
-from node.gtp.player import Anybody, Dice
 from node.gtp.server import COMMANDS
 from node.gtp.session import Session
+from node.play.player import Anybody, Dice
 from tests.fuzz.command import run_command
 from tests.fuzz.mutation import MAX_BYTES, mutate
 from tests.node.gtp.dialogue import dialogue, small_network, small_searcher, small_session, verify_form

@@ -10,9 +10,9 @@ from pathlib import Path
 from native.network import Kernel, Network
 from native.rules import Rules
 from node.gtp.feed import Feed
-from node.gtp.player import Anybody
 from node.gtp.server import serve
 from node.gtp.session import Limits, Session
+from node.play.player import Anybody
 from node.play.searcher import Searcher
 from tests.verification.manifests import small_manifest
 from verification.setup import engine_config

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from node.gtp.player import Dice
 from node.gtp.server import COMMANDS
+from node.play.player import Dice
 from tests.node.gtp.dialogue import ask, dialogue, small_searcher, small_session, verify_form
 
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from native.network import Kernel
-from node.gtp.finding import find_player
-from node.gtp.player import Dice
+from node.play.finding import find_player
+from node.play.player import Dice
 from node.play.searcher import Searcher
 from tests.node.cli.gonode import gonode
 from tests.node.gtp.dialogue import network_file, small_network

@@ -6,19 +6,23 @@ A file and `random` need no run; where there is none, the file is searched with 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from native.network import Kernel
 from native.rules import Rules
 from node.disk.home import Home
 from node.founding.manifest_file import load_manifest
-from node.gtp.player import Anybody, Dice
-from node.gtp.session import KOMI_HALF
 from node.matches.opponent import Gallery, load_network_file
+from node.play.player import Anybody, Dice
 from node.play.searcher import Searcher
 from protocol.manifest import Manifest
 from verification.setup import engine_config, game_rules
 
-RANDOM = "random"
+RANDOM: Final = "random"
+SIZE: Final = 19
+"""The board of a game of which nothing else is said."""
+KOMI_HALF: Final = 15
+"""Half points of komi until a controller or a record says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
