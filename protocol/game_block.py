@@ -19,6 +19,10 @@ END_CAP: Final = 3
 DRAW: Final = 0
 BLACK_WINS: Final = 1
 WHITE_WINS: Final = 2
+VALUE_ONE: Final = 1 << 24
+"""The value of a sure win."""
+SCORE_ONE: Final = 1 << 12
+"""The score of one point."""
 _HEADER: Final = struct.Struct("<QBBBBhHiHH")
 HEADER_BYTES: Final = _HEADER.size
 _TRACE_BYTES: Final = 32

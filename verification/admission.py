@@ -17,7 +17,7 @@ from protocol.batch import Batch, BatchLimits, batch_root, parse_batch
 from protocol.blob import verify_blob
 from protocol.compress import decompress
 from protocol.errors import BadDigest, ParseError, ProtocolError, TooLarge
-from protocol.game_block import GameBlock
+from protocol.game_block import VALUE_ONE, GameBlock
 from protocol.gate import GatePair, GateResult
 from protocol.header import BatchHeader
 from protocol.manifest import Limits
@@ -29,7 +29,6 @@ from verification.state import LogState
 from verification.subjects import BatchSubject
 
 TARGET_SUM = 65535
-VALUE_ONE = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)

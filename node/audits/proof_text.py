@@ -9,15 +9,13 @@ from native.rules import Colour, Rules
 from node.exchange.values import COLUMNS, vertex
 from protocol.batch import GameLeaf, parse_game_leaf
 from protocol.envelope import Envelope
-from protocol.game_block import KIND_FULL, PlyRecord
+from protocol.game_block import KIND_FULL, SCORE_ONE, VALUE_ONE, PlyRecord
 from protocol.header import BatchHeader
 from protocol.manifest import Manifest
 from protocol.proof import PLY, RULES, SETUP, VERIFIER, FraudProof
 from protocol.verdict import ACCEPT, Verdict
 from verification.setup import game_rules
 
-VALUE_ONE = 1 << 24
-SCORE_ONE = 1 << 12
 MOST_MOVES = 8
 MARKS = {Colour.EMPTY: ".", Colour.BLACK: "X", Colour.WHITE: "O"}
 NAMES = {Colour.BLACK: "black", Colour.WHITE: "white"}

@@ -85,6 +85,13 @@ def outcome(game: Game) -> Outcome | None:
     return Outcome(game.end.name.lower(), game.score_half() / 2, signs(owner), dead)
 
 
+def captured(before: bytes, after: bytes, move: int) -> tuple[int, ...]:
+    """The points that a move left empty; its own among them where it took its own stones off."""
+    if move == len(before) or after.count(0) == before.count(0) - 1:
+        return ()
+    return tuple(point for point, was in enumerate(before) if (was or point == move) and not after[point])
+
+
 def signs(colours: bytes) -> tuple[int, ...]:
     """Colours of points as numbers."""
     return tuple(SIGN[Colour(each)] for each in colours)
@@ -93,8 +100,7 @@ def signs(colours: bytes) -> tuple[int, ...]:
 def _played(game: Game, move: int) -> Reached:
     before = game.stones()
     _play(game, move)
-    taken = zip(before, game.stones(), strict=True)
-    return Reached(game, tuple(point for point, (was, now) in enumerate(taken) if (was or point == move) and not now))
+    return Reached(game, captured(before, game.stones(), move))
 
 
 def _play(game: Game, move: int) -> None:

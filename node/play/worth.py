@@ -1,16 +1,11 @@
 """How a position stands for one of the players: `Worth`, of a search or of the end of a game."""
 
 from dataclasses import dataclass
-from typing import Final
 
 from native.game import Game
 from native.rules import Colour
 from native.search import Ply
-
-VALUE_ONE: Final = 1 << 24
-"""A search's value of a sure win (docs/spec/search.md)."""
-SCORE_ONE: Final = 1 << 12
-"""A search's score of one point."""
+from protocol.game_block import SCORE_ONE, VALUE_ONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,13 @@ from typing import Final
 
 from native.errors import EngineError, IllegalMove
 from native.game import Game
-from native.rules import Colour, End, Ko, Rules
+from native.rules import Colour, End, Rules
 from node.exchange.values import vertex
-from protocol.game_block import END_CAP, END_PASSES, END_SETTLED, KIND_FULL, GameBlock
+from node.play.position import captured, signs
+from protocol.game_block import END_CAP, END_PASSES, END_SETTLED, KIND_FULL, SCORE_ONE, VALUE_ONE, GameBlock
 
 ENDS: Final = {END_PASSES: "passes", END_SETTLED: "settled", END_CAP: "cap"}
 KINDS: Final = ("fast", "full")
-VALUE_ONE: Final = 1 << 24
-SCORE_ONE: Final = 1 << 12
-_SIGNS: Final[dict[int, int]] = {Colour.EMPTY: 0, Colour.BLACK: 1, Colour.WHITE: -1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,30 +40,6 @@ class MoveLine:
     colour: str
     captured: tuple[int, ...]
     search: SearchLine | None
-
-
-@dataclass(frozen=True, slots=True)
-class RunRules:
-    """What a run's manifest says of the rules of its games."""
-
-    ko: str
-    suicide: bool
-    pass_alive: bool
-    settled_end: bool
-    move_cap_factor: int
-
-    def rules(self, size: int, komi_half: int) -> Rules:
-        """The rules of one game; raises EngineError for a komi that no game has."""
-        return Rules(
-            rows=size,
-            cols=size,
-            komi_half=komi_half,
-            ko=Ko[self.ko.upper()],
-            suicide=self.suicide,
-            pass_alive=self.pass_alive,
-            settled_end=self.settled_end,
-            move_cap=self.move_cap_factor * size * size,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +69,14 @@ def played(block: GameBlock, rules: Rules) -> Played:
         except EngineError:
             return _ended(game, lines, f"Move {ply + 1} comes after the end of the game.")
         now = game.stones()
-        line = MoveLine(move, colour.name.lower(), _captured(stones, now, move), _search(block, ply, colour))
+        line = MoveLine(move, colour.name.lower(), captured(stones, now, move), _search(block, ply, colour))
         lines.append(line)
         stones = now
     return _ended(game, lines, "" if game.end == block.header.end else "The game does not end as its record says.")
 
 
 def _ended(game: Game, lines: list[MoveLine], fault: str) -> Played:
-    return Played(tuple(lines), fault, tuple(_SIGNS[owner] for owner in game.owner()))
-
-
-def _captured(before: bytes, after: bytes, move: int) -> tuple[int, ...]:
-    """The points that a move left empty; its own among them where it took its own stones off."""
-    if move == len(before) or after.count(0) == before.count(0) - 1:
-        return ()
-    return tuple(point for point, was in enumerate(before) if (was or point == move) and not after[point])
+    return Played(tuple(lines), fault, signs(game.owner()))
 
 
 def _search(block: GameBlock, ply: int, colour: Colour) -> SearchLine | None:

@@ -6,10 +6,9 @@ Page: docs/pages.md. Every field of the record is told, and of its points all th
 from dataclasses import dataclass
 from typing import Final
 
-from node.audits.proof_text import SCORE_ONE, VALUE_ONE
 from node.exchange.values import vertex
 from protocol.batch import parse_game_leaf
-from protocol.game_block import KIND_FULL, PlyRecord
+from protocol.game_block import KIND_FULL, SCORE_ONE, VALUE_ONE, PlyRecord
 from protocol.proof import FraudProof
 
 SHOWN: Final = 12

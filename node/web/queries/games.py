@@ -12,11 +12,13 @@ from native.errors import EngineError
 from native.rules import Rules
 from node.exchange.rule_names import name_rules
 from node.web.games.blobs import Content, NoGames, read_game
-from node.web.games.played import ENDS, MoveLine, RunRules, played
+from node.web.games.played import ENDS, MoveLine, played
 from node.web.games.schema import GATE, INDEXED, PLACE_BITS, TRAINING, index_of, signer_of
 from node.web.model import contents
 from node.web.queries.records import PAGE, BadQuestion, Listed, NotFound, found, numbered, one, whole_name
 from protocol.game_block import BLACK_WINS, DRAW, MAX_BOARD, WHITE_WINS, GameBlock
+from protocol.manifest import RulesSpec
+from verification.setup import game_rules
 
 FILTERS: Final = ("release", "key", "kind", "size", "result")
 """Besides `batch`, the games of one entry, of which there are so few that all filters go with it."""
@@ -251,11 +253,11 @@ def rules_of(db: sqlite3.Connection, manifest: bytes, size: int, komi_half: int)
     query = "SELECT ko, suicide, pass_alive, settled_end, move_cap_factor FROM rules WHERE manifest = ?"
     ko, *switches, factor = db.execute(query, (manifest,)).fetchone()
     suicide, pass_alive, settled_end = map(bool, switches)
-    rules = RunRules(ko, suicide, pass_alive, settled_end, factor)
+    spec = RulesSpec(ko, suicide, pass_alive, settled_end, factor)
     try:
-        return rules.rules(size, komi_half)
+        return game_rules(spec, size, komi_half)
     except EngineError:
-        return rules.rules(size, 0)
+        return game_rules(spec, size, 0)
 
 
 def _margin(result: str) -> float:
