@@ -83,7 +83,7 @@ def _of_table(session: Session, changes: dict[str, Any]) -> NamedRules:
     if unknown:
         raise Failure(f"There is no rule {shown(unknown[0])} here.")
     ko, scoring, suicide = table["ko"], table["scoring"], table["suicide"]
-    if ko not in Ko.__members__ or scoring not in Scoring.__members__ or not isinstance(suicide, bool):
+    if ko not in list(Ko.__members__) or scoring not in list(Scoring.__members__) or not isinstance(suicide, bool):
         raise Failure(
             "The rule ko is SIMPLE, POSITIONAL or SITUATIONAL, scoring is AREA or TERRITORY, suicide is true or false."
         )

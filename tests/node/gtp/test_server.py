@@ -74,6 +74,8 @@ def test_rules() -> None:
         "? There is no rule 'x' here.",
         "? No rules are known here as '['.",
     ]
+    for strange in ('{"ko": []}', '{"scoring": {}}', '{"suicide": [[]]}', '{"tax": [1]}'):
+        assert ask(session, f"kata-set-rules {strange}")[0].startswith("? The rule "), strange
     assert session.table.rules.pass_alive is False
     assert set(ask(session, *(f"kata-set-rules {each}" for each in ("new-zealand", "chinese-kgs", "AGA")))) == {"= "}
     ask(session, "kata-set-rules tromp-taylor")
