@@ -33,7 +33,8 @@ from node.web.play import Play
 from node.web.queries.bans import bans, proof, proof_bytes
 from node.web.queries.contributors import contributor, contributors
 from node.web.queries.dumps import dumps
-from node.web.queries.games import game, games
+from node.web.queries.game import game
+from node.web.queries.games import games
 from node.web.queries.network import NetworkAnswer, network
 from node.web.queries.overview import Overview, overview
 from node.web.queries.records import NotFound, whole_name

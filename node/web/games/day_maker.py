@@ -22,7 +22,7 @@ from node.web.games.days import DAY_S, DayFile, DayFiles
 from node.web.games.sgf import game_sgf
 from node.web.model import schema as pages
 from node.web.model.schema import reading
-from node.web.queries.games import answer, batch_row
+from node.web.queries.game import answer, batch_row
 
 MOST_BYTES: Final = 4 * 1024**3
 LEVEL: Final = 9

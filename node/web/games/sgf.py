@@ -12,7 +12,7 @@ from node.exchange.record import GameRecord, Move, Setup, clean_comment, clean_n
 from node.exchange.sgf_writer import encode_sgf
 from node.exchange.values import parse_result, vertex
 from node.web.games.played import MoveLine, SearchLine
-from node.web.queries.games import GameAnswer
+from node.web.queries.game import GameAnswer
 
 SGF_TYPE: Final = "application/x-go-sgf"
 TOLD: Final = 5

@@ -1,24 +1,16 @@
-"""The games that are here: `/games` and `/games/{hash}`. Asked of `pages.db` with `games.db` beside it as `here`."""
+"""The list of games that are here: `/games`. Asked of `pages.db` with `games.db` beside it as `here`."""
 
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
-from pathlib import Path
 from typing import Final
 
-from native.errors import EngineError
-from native.rules import Rules
-from node.exchange.rule_names import name_rules
-from node.web.games.blobs import Content, NoGames, read_game
-from node.web.games.played import ENDS, MoveLine, played
 from node.web.games.schema import GATE, INDEXED, PLACE_BITS, TRAINING, index_of, signer_of
 from node.web.model import contents
-from node.web.queries.records import PAGE, BadQuestion, Listed, NotFound, found, numbered, one, whole_name
-from protocol.game_block import BLACK_WINS, DRAW, MAX_BOARD, WHITE_WINS, GameBlock
-from protocol.manifest import RulesSpec
-from verification.setup import game_rules
+from node.web.queries.records import PAGE, BadQuestion, Listed, found, numbered, one, whole_name
+from protocol.game_block import BLACK_WINS, DRAW, MAX_BOARD, WHITE_WINS
 
 FILTERS: Final = ("release", "key", "kind", "size", "result")
 """Besides `batch`, the games of one entry, of which there are so few that all filters go with it."""
@@ -92,73 +84,6 @@ class GamesAnswer:
     games: Listed[GameLine]
 
 
-@dataclass(frozen=True, slots=True)
-class BatchName:
-    """The batch or gate result of a game: its entry, the digest that verdicts name it by, its blob."""
-
-    index: int
-    digest: bytes
-    blob: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseName:
-    """A release by its number, id and name."""
-
-    number: int
-    id: bytes | None
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Person:
-    """Who signed a game, by the key that it has now."""
-
-    key: bytes
-    name: str
-    is_contributor: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """Who played a colour: a release, or the candidate of the train record at an entry, which may have become a release."""
-
-    name: str
-    release: int | None
-    id: bytes | None
-    candidate: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class GameAnswer:
-    """One game with its moves and what their searches found.
-
-    `fault`: where a block that nobody verified breaks the rules, else empty; the moves before it are given.
-    `ownership`: whose each point is at the end, 1 Black's, -1 White's.
-    """
-
-    hash: bytes
-    kind: str
-    batch: BatchName
-    number: int
-    counter: int
-    release: ReleaseName
-    black: Side
-    white: Side
-    contributor: Person
-    fate: str | None
-    size: int
-    komi: float
-    rules: str
-    end: str
-    result: str
-    opening_moves: int
-    unix_s: int | None
-    fault: str
-    moves: tuple[MoveLine, ...]
-    ownership: tuple[int, ...]
-
-
 def games(db: sqlite3.Connection, asked: Mapping[str, str]) -> GamesAnswer:
     """Games, newest first, by filters that have an index together; raises BadQuestion, NotFound."""
     filters = {name: asked[name] for name in FILTERS if asked.get(name)}
@@ -183,56 +108,6 @@ def here(db: sqlite3.Connection) -> Here:
     return Here(taken - unreadable, one(db, "SELECT count(*) FROM contents"), unreadable)
 
 
-def game(db: sqlite3.Connection, public: Path, name: bytes) -> GameAnswer:
-    """One game by its name; raises NotFound."""
-    row = _row(db, name)
-    content = Content(**{field: row[field] for field in Content.__slots__})
-    try:
-        block = read_game(public, content, row["offset"], name)
-    except (NoGames, OSError) as error:
-        raise NotFound(f"This game cannot be shown: {error}") from error
-    return answer(db, row, name, block)
-
-
-def answer(db: sqlite3.Connection, row: sqlite3.Row, name: bytes, block: GameBlock) -> GameAnswer:
-    """What is told of a game in a batch whose row is one of `batch_row`."""
-    header = block.header
-    rules = rules_of(db, row["manifest"], header.size, header.komi_half)
-    game = played(block, rules)
-    black, white = _sides(db, row, header.counter)
-    return GameAnswer(
-        hash=name,
-        kind=row["kind"],
-        batch=BatchName(row["entry"], row["digest"], row["blob"]),
-        number=header.counter - row["first_counter"],
-        counter=header.counter,
-        release=ReleaseName(row["release"], row["release_id"], row["release_name"] or ""),
-        black=black,
-        white=white,
-        contributor=Person(row["key"], row["name"], bool(row["is_contributor"])),
-        fate=row["fate"],
-        size=header.size,
-        komi=header.komi_half / 2,
-        rules=name_rules(rules),
-        end=ENDS[header.end],
-        result=header.outcome,
-        opening_moves=header.opening_moves,
-        unix_s=row["unix_s"],
-        fault=game.fault,
-        moves=game.moves,
-        ownership=game.ownership,
-    )
-
-
-def batch_row(where: str) -> str:
-    """The question for what is told of the batches of games, one row each."""
-    return f"""
-    SELECT c.*, r.id AS release_id, r.name AS release_name, coalesce(b.key, c.signer) AS key,
-        coalesce(p.name, o.name, '') AS name, p.key IS NOT NULL AS is_contributor, {FATE}
-    FROM contents c {NAMED} WHERE {where}
-    """
-
-
 def showcase(db: sqlite3.Connection, release: int) -> GameLine | None:
     """A game of a release that is worth a look: of its newest ones that are verified, on the largest board, the closest.
 
@@ -246,18 +121,6 @@ def showcase(db: sqlite3.Connection, release: int) -> GameLine | None:
     )
     verified = [line for line in lines if line.fate == "verified"]
     return max(verified, key=lambda line: (line.size, -_margin(line.result), line.moves, line.place), default=None)
-
-
-def rules_of(db: sqlite3.Connection, manifest: bytes, size: int, komi_half: int) -> Rules:
-    """The rules of a game by the manifest's digest; without komi where no game has such a one."""
-    query = "SELECT ko, suicide, pass_alive, settled_end, move_cap_factor FROM rules WHERE manifest = ?"
-    ko, *switches, factor = db.execute(query, (manifest,)).fetchone()
-    suicide, pass_alive, settled_end = map(bool, switches)
-    spec = RulesSpec(ko, suicide, pass_alive, settled_end, factor)
-    try:
-        return game_rules(spec, size, komi_half)
-    except EngineError:
-        return game_rules(spec, size, 0)
 
 
 def _margin(result: str) -> float:
@@ -324,26 +187,3 @@ def _keys(db: sqlite3.Connection, key: object) -> list[int]:
 def _combinations() -> str:
     words = {column: name for name, column in _COLUMNS.items()}
     return ", ".join(" and ".join(sorted(words[column] for column in columns)) for columns in INDEXED)
-
-
-def _row(db: sqlite3.Connection, name: bytes) -> sqlite3.Row:
-    """The batch of a game, and where in it the game is; of several batches with the same game the first."""
-    query = "SELECT place, offset FROM here.games WHERE hash = ? ORDER BY place"
-    for place, offset in db.execute(query, (name,)).fetchall():
-        where = "c.entry = ? AND c.root = (SELECT root FROM here.taken WHERE entry = c.entry)"
-        row = db.execute(batch_row(where).replace("SELECT c.*", "SELECT c.*, ? AS offset", 1), (offset, place >> 10))
-        batch: sqlite3.Row | None = row.fetchone()
-        if batch is not None:
-            return batch
-    raise NotFound("No game with this name is here.")
-
-
-def _sides(db: sqlite3.Connection, row: sqlite3.Row, counter: int) -> tuple[Side, Side]:
-    base = Side(row["release_name"] or "", row["release"], row["release_id"], None)
-    if row["candidate"] is None:
-        return base, base
-    query = "SELECT number, id, name FROM releases WHERE train_entry = ?"
-    released = db.execute(query, (row["candidate"],)).fetchone() or (None, None, None)
-    name = released[2] or f"candidate {row['candidate']}"
-    candidate = Side(name, released[0], released[1], row["candidate"])
-    return (candidate, base) if counter % 2 == 0 else (base, candidate)

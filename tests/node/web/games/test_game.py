@@ -16,7 +16,7 @@ from node.web.games.played import played
 from node.web.games.schema import put_beside
 from node.web.games.sgf import game_sgf
 from node.web.model.schema import NAME, reading
-from node.web.queries.games import answer, batch_row
+from node.web.queries.game import answer, batch_row
 from node.web.queries.records import to_json
 from protocol.batch import Batch, game_leaf, unpack_batch
 from protocol.errors import ProtocolError
