@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from native.rules import Colour
 from node.gtp.server import COMMANDS
+from node.gtp.session import Limits
 from node.play.player import Dice
 from tests.node.gtp.dialogue import ask, dialogue, small_searcher, small_session, verify_form
 
@@ -162,14 +164,25 @@ def test_random_moves_show_nothing() -> None:
     assert ask(session, "kata-analyze b 10 ownership true")[0].startswith("=\ninfo")
 
 
-def test_cleaning_up_takes_what_is_dead_by_no_area() -> None:
-    session = small_session(size=5)
-    moves = {ask(session, "undo", "kgs-genmove_cleanup b")[1] for _ in range(3)}
-    assert all(answer.startswith("= ") for answer in moves)
+def test_cleaning_up_plays_on_where_no_area_decides() -> None:
+    """White passed and is behind, so a pass wins; but White's stones still lie on the board, in nobody's safe area."""
+    session = small_session(small_searcher(), 4)
+    session.limits = Limits(400)
+    ask(session, "komi 0.5", "play b b2", "play w d4", "play b c2", "play w a4", "play b b3", "play w pass")
+    chosen, cleaned = ask(session, "reg_genmove b", "kgs-genmove_cleanup b")
+    assert chosen == "= pass"
+    assert cleaned != "= pass"
+    verify_form(cleaned)
+    assert ask(session, "clear_board", "play b b2", "play w pass", "kgs-genmove_cleanup b")[-1] == "= pass", (
+        "all is clean"
+    )
 
 
 def test_time_settings_bound_a_move() -> None:
     session = small_session(size=7)
-    session.limits = type(session.limits)()
-    assert ask(session, "time_settings 0 1 1", "genmove b", "time_left w 0 1", "genmove w")[::2] == ["= ", "= "]
+    session.limits = Limits(usual=60_000)
+    assert ask(session, "time_settings 0 1 1", "genmove b", "time_left w 0 1")[::2] == ["= ", "= "]
+    hurried = session.choose(Colour.WHITE).ply
+    assert hurried is not None
+    assert sum(hurried.visits) < 6_000, "of 60,000 that it has without a clock"
     assert ask(session, "kgs-time_settings byoyomi 0 1 3", "kgs-time_settings nonsense")[0] == "= "
