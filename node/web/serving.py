@@ -16,11 +16,11 @@ from typing import Final
 
 import trio
 from hypercorn.config import Config
-from hypercorn.trio import serve
 
 from node.disk.home import Home, HomeError
 from node.disk.lockfile import DirectoryInUse
 from node.web.app import make_app
+from node.web.connections import answer_connections
 from node.web.games.day_maker import DayMaker
 from node.web.games.indexer import Indexer
 from node.web.guard import LOCAL, Guard
@@ -32,7 +32,7 @@ REST: Final = 1.0
 LOCK: Final = "pages.lock"
 FAILED_S: Final = 60.0
 READ_TIMEOUT_S: Final = 15
-GRACE_S: Final = 1
+BACKLOG: Final = 100
 
 Said = Callable[[str], object]
 
@@ -54,26 +54,24 @@ async def serve_pages(home: Home, host: str, port: int, say: Said, proxies: Coll
                 nursery.start_soon(_end_on_signal, nursery.cancel_scope)
                 nursery.start_soon(_feed, feeder, say)
                 nursery.start_soon(_index, indexer, maker, say)
-                binds = await nursery.start(
-                    _serve, make_app(home, proxies=proxies, hosts=_hosts(host, proxies)), host, port
-                )
-                say(f"Pages of this run: {', '.join(binds)} (Ctrl-C ends this).")
+                app = make_app(home, proxies=proxies, hosts=_hosts(host, proxies))
+                listener = _listening(host, port)
+                nursery.start_soon(_serve, app, listener)
+                say(f"Pages of this run: {_url(listener)} (Ctrl-C ends this).")
         finally:
             feeder.close()
             indexer.close()
             maker.close()
 
 
-async def _serve(app: Guard, host: str, port: int, task_status: trio.TaskStatus[list[str]]) -> None:
+async def _serve(app: Guard, listener: trio.SocketListener) -> None:
     config = Config()
-    config.bind = [f"fd://{_bound(host, port)}"]
     config.accesslog = None
     config.errorlog = "-"
     config.loglevel = "WARNING"
     config.read_timeout = READ_TIMEOUT_S
-    config.graceful_timeout = GRACE_S
     config.include_server_header = False
-    await serve(app, config, mode="asgi", task_status=task_status)  # type: ignore[arg-type]
+    await answer_connections(app, config, listener)
 
 
 def _hosts(host: str, proxies: Collection[str]) -> Collection[str]:
@@ -86,16 +84,22 @@ def _hosts(host: str, proxies: Collection[str]) -> Collection[str]:
     return {*LOCAL, own} if is_local and not proxies else ()
 
 
-def _bound(host: str, port: int) -> int:
-    """The file number of a socket with this address, which who is given it closes; raises CannotServe."""
+def _listening(host: str, port: int) -> trio.SocketListener:
+    """Listens at an address; raises CannotServe."""
     bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
+        bound.listen(BACKLOG)
     except OSError as error:
         bound.close()
         raise CannotServe(f"Nothing can be served at {host}, port {port}: {error.strerror or error}.") from error
-    return bound.detach()
+    return trio.SocketListener(trio.socket.from_stdlib_socket(bound))
+
+
+def _url(listener: trio.SocketListener) -> str:
+    host, port = listener.socket.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 async def _feed(feeder: Feeder, say: Said) -> None:

@@ -109,6 +109,22 @@ async def games_at(url: str, is_enough: Callable[[dict[str, int]], bool]) -> int
                 await trio.sleep(0.1)
 
 
+async def test_what_one_connection_sends_ends_no_other(half: Home, capfd: pytest.CaptureFixture[str]) -> None:
+    upgrade = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nHTTP2-Settings: AAAA\r\n\r\n"
+    said: list[str] = []
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_pages, half, "127.0.0.1", 0, said.append)
+        url = await said_something(said)
+        with trio.fail_after(60):
+            async with await trio.open_tcp_stream("127.0.0.1", int(url.rpartition(":")[2])) as stream:
+                await stream.send_all(upgrade.encode())
+                while await stream.receive_some():
+                    pass
+        assert await size_at(url, lambda size: size > 0) == HALF
+        nursery.cancel_scope.cancel()
+    assert "A connection was ended by a fault: InvalidFrameError." in capfd.readouterr().err
+
+
 async def test_a_signal_ends_it(half: Home) -> None:
     said: list[str] = []
     with trio.fail_after(60):
