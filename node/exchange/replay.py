@@ -6,13 +6,12 @@ from native.rules import Colour, Rules
 from node.exchange.errors import ReplayError
 from node.exchange.record import GameRecord, Move, Setup, clean_name
 from node.exchange.rule_names import TROMP_TAYLOR, NamedRules, name_rules, parse_rules
-from node.exchange.values import parse_result, vertex
+from node.exchange.values import vertex, write_result
 
 
 def game_record(game: Game, black: str, white: str) -> GameRecord:
     """The record of a game that began on the empty board, with the score of its position as the result."""
-    rules, half = game.rules, game.score_half()
-    score = "0" if half == 0 else f"{'B' if half > 0 else 'W'}+{abs(half) / 2:g}"
+    rules = game.rules
     return GameRecord(
         rules.rows,
         rules.cols,
@@ -20,7 +19,7 @@ def game_record(game: Game, black: str, white: str) -> GameRecord:
         rules=name_rules(rules),
         black=clean_name(black),
         white=clean_name(white),
-        result=parse_result(score),
+        result=write_result(game.score_half()),
         nodes=tuple(Move(colour, move) for colour, move in game.moves),
     )
 

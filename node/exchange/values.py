@@ -73,6 +73,11 @@ def parse_result(text: str) -> str:
     return found[1].upper() + "+" + (f"{float(found[2]):g}" if found[2] else text[2:3].upper())
 
 
+def write_result(score_half: int) -> str:
+    """`B+3.5`, `W+1`, or `0` for a draw, by Black's half points minus White's with komi."""
+    return f"{'B' if score_half > 0 else 'W'}+{abs(score_half) / 2:g}" if score_half else "0"
+
+
 def parse_point(text: str, rows: int, cols: int) -> int:
     """The point that two letters name, the column first."""
     text = text.strip()

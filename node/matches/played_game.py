@@ -10,9 +10,8 @@ from native.rules import Colour
 from node.exchange.record import Move, Setup, clean_comment
 from node.exchange.replay import game_record
 from node.exchange.sgf_writer import encode_sgf
-from node.exchange.values import parse_result, vertex
+from node.exchange.values import vertex, write_result
 
-DRAW: Final = "0"
 _RESULT = re.compile(r"0|[BW]\+(?:[0-9]{1,4}(?:\.5)?|[RTF])")
 _WINNERS: Final = {"B+": Colour.BLACK, "W+": Colour.WHITE}
 
@@ -69,8 +68,7 @@ class PlayedGame:
 
 def scored_game(game: Game) -> PlayedGame:
     """A game that was played to its end, by its score."""
-    half = game.score_half()
-    return _game(game, parse_result(DRAW if half == 0 else f"{'B' if half > 0 else 'W'}+{abs(half) / 2:g}"), "")
+    return _game(game, write_result(game.score_half()), "")
 
 
 def lost_game(game: Game, loser: Colour, how: str, reason: str) -> PlayedGame:

@@ -11,7 +11,7 @@ from typing import Final
 from native.errors import IllegalMove, Reason
 from native.game import Game
 from native.rules import Colour, End, Rules
-from node.exchange.values import vertex
+from node.exchange.values import vertex, write_result
 from node.play.errors import IllegalGame
 
 SIGN: Final = {Colour.EMPTY: 0, Colour.BLACK: 1, Colour.WHITE: -1}
@@ -59,9 +59,7 @@ class Outcome:
     @property
     def result(self) -> str:
         """As game records have it: `B+3.5`, or `0` for a draw."""
-        if not self.score:
-            return "0"
-        return f"{'B' if self.score > 0 else 'W'}+{abs(self.score):g}"
+        return write_result(round(2 * self.score))
 
 
 def reach(rules: Rules, moves: Sequence[int]) -> Reached:

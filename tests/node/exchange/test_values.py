@@ -12,6 +12,7 @@ from node.exchange.values import (
     parse_result,
     vertex,
     write_point,
+    write_result,
 )
 
 
@@ -70,6 +71,11 @@ def test_what_is_no_komi(text: str) -> None:
 def test_results(text: str, result: str) -> None:
     assert parse_result(text) == result
     assert parse_result(result) == result
+
+
+def test_results_of_scores() -> None:
+    assert [write_result(half) for half in (7, -2, 1, 0)] == ["B+3.5", "W+1", "B+0.5", "0"]
+    assert all(parse_result(write_result(half)) == write_result(half) for half in range(-800, 801))
 
 
 def test_points() -> None:
