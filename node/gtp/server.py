@@ -10,7 +10,14 @@ from importlib.metadata import version as version_of
 from typing import Final, TextIO, TypeVar
 
 from native.errors import EngineError
-from node.gtp import analysis_commands, board_commands, play_commands, record_commands, rule_commands
+from node.gtp import (
+    analysis_commands,
+    board_commands,
+    network_commands,
+    play_commands,
+    record_commands,
+    rule_commands,
+)
 from node.gtp.command import Answer, Command, Stream
 from node.gtp.errors import UNKNOWN, Failure
 from node.gtp.feed import Feed
@@ -87,6 +94,7 @@ COMMANDS: Final[dict[str, Command]] = {
     **record_commands.COMMANDS,
     **rule_commands.COMMANDS,
     **analysis_commands.COMMANDS,
+    **network_commands.COMMANDS,
     "kgs-game_over": echo_nothing,
     "gogui-analyze_commands": gogui_commands,
 }
