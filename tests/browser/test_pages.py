@@ -242,6 +242,42 @@ def test_the_graph_zooms_by_pointer(page: Page, url: str) -> None:
     assert page.locator(".graph .band").count() == 0
 
 
+def test_an_answer_that_comes_late_is_passed_over(page: Page, url: str) -> None:
+    page.goto(f"{url}?x=time")
+    everything = marks(page)
+    page.focus("#elo figure")
+    page.keyboard.press("+")
+    wait_until(lambda: 0 < marks(page) < everything)
+    late: list[Any] = []
+    page.route("**/*from=*", lambda route: late.append(route))
+    page.keyboard.press("+")
+    wait_until(lambda: marks(page) < everything and len(late) == 1)
+    page.keyboard.press("0")
+    wait_until(lambda: marks(page) == everything)
+    late[0].continue_()
+    page.wait_for_timeout(500)
+    assert marks(page) == everything
+    assert "from=" not in page.url
+
+
+def once_gone(route: Any) -> None:
+    """Has a part of a page not be there, and the page itself be."""
+    if route.request.resource_type == "fetch":
+        route.fulfill(status=404, body="gone")
+    else:
+        route.continue_()
+
+
+def test_a_part_that_does_not_come_is_asked_for_as_a_page(page: Page, url: str) -> None:
+    page.goto(f"{url}?x=time")
+    everything = marks(page)
+    page.route("**/*from=*", once_gone)
+    page.focus("#elo figure")
+    page.keyboard.press("+")
+    wait_until(lambda: 0 < marks(page) < everything)
+    assert "from=" in page.url
+
+
 def test_links_of_a_node_that_runs(browser: Browser, home: Home, url: str, run: World) -> None:
     axe = (install_tools() / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
     links = (

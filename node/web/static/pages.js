@@ -1,8 +1,8 @@
 // What the pages of a run do beyond HTML: a choice of theme, tables that can be sorted, a graph that zooms. Everything works without it.
 
 import { byId } from './elements.js'
-import { startZoom } from './pages.zoom.js'
 import { startTheme } from './theme.js'
+import { startZoom } from './zoom.js'
 
 byId('theme').hidden = false
 startTheme()

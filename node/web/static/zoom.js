@@ -8,6 +8,7 @@ const SVG = 'http://www.w3.org/2000/svg'
 
 /** Makes the graph of this page one that zooms. `renew` is given the part of the page that is new. */
 export function startZoom (/** @type {(part: Element) => void} */ renew) {
+  let asked = 0
   const begin = () => {
     const figure = document.querySelector(`${PART} figure`)
     if (!(figure instanceof HTMLElement)) return
@@ -20,13 +21,15 @@ export function startZoom (/** @type {(part: Element) => void} */ renew) {
 
   /** Shows what is at an address, and keeps the focus on the graph or link if it was there. */
   const show = async (/** @type {string} */ address) => {
-    const isOpen = document.querySelector(`${PART} details`)?.hasAttribute('open') ?? false
-    const answer = await fetch(address)
-    if (!answer.ok) {
-      location.assign(address)
+    const number = ++asked
+    const text = await fetch(address).then(answer => answer.ok ? answer.text() : null).catch(() => null)
+    if (number !== asked) return // another part was asked for meanwhile
+    if (text === null) {
+      location.reload() // the address is this page's already
       return
     }
-    const part = new DOMParser().parseFromString(await answer.text(), 'text/html').querySelector(PART)
+    const isOpen = document.querySelector(`${PART} details`)?.hasAttribute('open') ?? false
+    const part = new DOMParser().parseFromString(text, 'text/html').querySelector(PART)
     if (part === null) return
     part.querySelector('details')?.toggleAttribute('open', isOpen)
     const before = document.querySelector(PART)
