@@ -5,7 +5,7 @@ from native.game import Game
 from native.rules import Colour, Rules
 from node.exchange.errors import ReplayError
 from node.exchange.record import GameRecord, Move, Setup, clean_name
-from node.exchange.rule_names import TROMP_TAYLOR, NamedRules, name_rules, parse_rules
+from node.exchange.rule_names import TROMP_TAYLOR, name_rules, parse_rules
 from node.exchange.values import vertex, write_result
 
 
@@ -24,9 +24,9 @@ def game_record(game: Game, black: str, white: str) -> GameRecord:
     )
 
 
-def record_rules(record: GameRecord, otherwise: NamedRules = TROMP_TAYLOR) -> Rules:
-    """The rules that the record names, or `otherwise` where it names none that are known; komi 0 where it has none."""
-    named = parse_rules(record.rules) or otherwise
+def record_rules(record: GameRecord) -> Rules:
+    """The rules that the record names, Tromp-Taylor's where it names none that are known; komi 0 where it has none."""
+    named = parse_rules(record.rules) or TROMP_TAYLOR
     return Rules(record.rows, record.cols, record.komi_half or 0, named.ko, named.suicide, named.scoring)
 
 

@@ -5,7 +5,7 @@ Known names give their usual ko rule, suicide and scoring; for all else KataGo's
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from native.rules import Ko, Rules, Scoring
@@ -55,3 +55,16 @@ def name_rules(rules: Rules) -> str:
         if known == named:
             return name
     return f"ko{rules.ko.name}score{rules.scoring.name}taxNONEsui{int(rules.suicide)}"
+
+
+def by_name(rules: Rules, named: NamedRules, house: Rules) -> Rules:
+    """`rules` with the named ko rule, suicide and scoring; what only area scoring knows is as in `house`."""
+    is_area = named.scoring == Scoring.AREA
+    return replace(
+        rules,
+        ko=named.ko,
+        suicide=named.suicide,
+        scoring=named.scoring,
+        pass_alive=is_area and house.pass_alive,
+        settled_end=is_area and house.settled_end,
+    )

@@ -13,15 +13,15 @@ from typing import Final
 
 from native.errors import EngineError
 from native.game import Game
-from native.rules import Colour, End, Ko, Rules, Scoring
+from native.rules import Colour, End, Rules
 from native.search import Ply
-from node.exchange.rule_names import NamedRules
+from node.exchange.rule_names import NamedRules, by_name
 from node.gtp.clock import Clock
 from node.gtp.errors import BAD_SIZE, Failure
 from node.gtp.pace import MOST_VISITS, Pace
 from node.gtp.table import Table
 from node.gtp.timed import Timed
-from node.play.player import Anybody, Dice
+from node.play.player import AnyPlayer, RandomPlayer
 from node.play.resignation import RESIGNING
 from node.play.searcher import Searcher
 from node.play.worth import worth_of
@@ -50,7 +50,7 @@ class Choice:
 class Session:
     """What the commands of one controller act on."""
 
-    def __init__(self, player: Anybody, rules: Rules, limits: Limits, *, resigns: bool = True) -> None:
+    def __init__(self, player: AnyPlayer, rules: Rules, limits: Limits, *, resigns: bool = True) -> None:
         """`rules`: as the run has them, on the first board."""
         self.player = player
         self.limits = limits
@@ -77,15 +77,7 @@ class Session:
 
     def named(self, named: NamedRules) -> Rules:
         """The table's rules with another ko rule, suicide and scoring; what only area scoring knows is as in the run."""
-        is_area = named.scoring == Scoring.AREA
-        return replace(
-            self.table.rules,
-            ko=Ko(named.ko),
-            suicide=named.suicide,
-            scoring=named.scoring,
-            pass_alive=is_area and self._house.pass_alive,
-            settled_end=is_area and self._house.settled_end,
-        )
+        return by_name(self.table.rules, named, self._house)
 
     def draw_seed(self) -> None:
         """The seed of a new game."""
@@ -115,7 +107,7 @@ class Session:
         game = self.table.stand.turn_of(colour).game
         if self.table.game.end == End.SETTLED:
             return Choice(game.pass_move, game, None)
-        if isinstance(self.player, Dice):
+        if isinstance(self.player, RandomPlayer):
             return Choice(self.player.choose(game, self._seed), game, None)
         ply = self._think(colour, game, began_s, share)
         gives_up = RESIGNING.is_due(game, worth_of(ply), sum(ply.visits) + 1)

@@ -11,7 +11,7 @@ from typing import Final
 from native.errors import EngineError
 from native.game import Game
 from native.rules import Colour, Scoring
-from node.play.player import Anybody
+from node.play.player import AnyPlayer
 from node.play.searcher import Searcher
 from node.play.stand import Stand
 from node.play.symmetry import SYMMETRIES
@@ -36,7 +36,7 @@ class Verdict:
         return f"{'B' if self.score_half > 0 else 'W'}+{abs(self.score_half) / 2:.1f}"
 
 
-def judge(stand: Stand, player: Anybody) -> Verdict:
+def judge(stand: Stand, player: AnyPlayer) -> Verdict:
     """The count of the position."""
     game = stand.game
     if game.rules.scoring == Scoring.AREA:
@@ -58,7 +58,7 @@ def judge(stand: Stand, player: Anybody) -> Verdict:
     return Verdict(half, dead, cleaned.owner())
 
 
-def ownership(game: Game, player: Anybody) -> list[float]:
+def ownership(game: Game, player: AnyPlayer) -> list[float]:
     """Whom the points will belong to, from -1 (the side to move loses it) to 1: the mean over symmetries; [] if unknown."""
     if not isinstance(player, Searcher) or player.network is None:
         return []
@@ -66,7 +66,7 @@ def ownership(game: Game, player: Anybody) -> list[float]:
     return [sum(values) / len(owned) for values in zip(*owned, strict=True)]
 
 
-def _dead(game: Game, player: Anybody) -> frozenset[int]:
+def _dead(game: Game, player: AnyPlayer) -> frozenset[int]:
     owned = ownership(game, player)
     if not owned:
         return frozenset()

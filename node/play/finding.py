@@ -13,7 +13,7 @@ from native.rules import Rules
 from node.disk.home import Home
 from node.founding.manifest_file import load_manifest
 from node.matches.opponent import Gallery, load_network_file
-from node.play.player import Anybody, Dice
+from node.play.player import AnyPlayer, RandomPlayer
 from node.play.searcher import Searcher
 from protocol.manifest import Manifest
 from verification.setup import engine_config, game_rules
@@ -29,7 +29,7 @@ KOMI_HALF: Final = 15
 class Found:
     """A player, the rules on a board of a size, and how many visits the run's gates have."""
 
-    player: Anybody
+    player: AnyPlayer
     rules: Callable[[int], Rules]
     visits: int
 
@@ -41,9 +41,9 @@ def find_player(directory: Path, name: str, kernel: Kernel) -> Found:
     gallery = None if is_alone and not Home(directory).ticket.is_file() else Gallery(Home(directory))
     manifest = load_manifest(None) if gallery is None else gallery.manifest
     config = engine_config(manifest.gate_search)
-    player: Anybody
+    player: AnyPlayer
     if name == RANDOM:
-        player = Dice()
+        player = RandomPlayer()
     elif path.is_file():
         network = load_network_file(path)
         player = Searcher(path.name, network.digest, network, config, kernel)

@@ -1,4 +1,4 @@
-"""Who plays: a `Searcher`, or `Dice`, uniformly random moves."""
+"""Who plays, `AnyPlayer`: a `Searcher`, or a `RandomPlayer`, whose moves are uniformly random."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from node.play.searcher import Searcher
 
 
 @dataclass(frozen=True, slots=True)
-class Dice:
+class RandomPlayer:
     """Random moves that fill no own eye."""
 
     name: str = "random"
@@ -18,4 +18,4 @@ class Dice:
         return RandomOpponent().choose(game, seed)
 
 
-Anybody = Searcher | Dice
+AnyPlayer = Searcher | RandomPlayer

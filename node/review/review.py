@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from native.game import Game
-from native.rules import Colour, Rules, Scoring
+from native.rules import Colour, Rules
 from node.exchange.errors import ReplayError
 from node.exchange.record import GameRecord, Move
-from node.exchange.replay import play_record, record_rules
-from node.exchange.rule_names import NamedRules
+from node.exchange.replay import play_record
+from node.exchange.rule_names import NamedRules, by_name, parse_rules
 from node.play.report import report
 from node.play.searcher import Searcher
 from node.play.stand import Stand
@@ -70,9 +70,8 @@ def review(
 
 def review_rules(record: GameRecord, house: Rules) -> Rules:
     """The rules of a record on its board, with its komi; what only area scoring knows is as in `house`."""
-    rules = record_rules(record, NamedRules(house.ko, house.suicide, house.scoring))
-    is_area = rules.scoring == Scoring.AREA
-    return replace(rules, pass_alive=is_area and house.pass_alive, settled_end=is_area and house.settled_end)
+    named = parse_rules(record.rules) or NamedRules(house.ko, house.suicide, house.scoring)
+    return by_name(Rules(record.rows, record.cols, record.komi_half or 0), named, house)
 
 
 def _mover(record: GameRecord, done: int, game: Game) -> Colour:

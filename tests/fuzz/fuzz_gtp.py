@@ -19,10 +19,11 @@ from node.gtp.errors import Failure
 from node.gtp.line import parse_line
 from node.gtp.server import COMMANDS
 from node.gtp.session import Session
-from node.play.player import Anybody, Dice
+from node.play.player import AnyPlayer, RandomPlayer
 from tests.fuzz.command import run_command
 from tests.fuzz.mutation import MAX_BYTES, mutate
-from tests.node.gtp.dialogue import dialogue, small_network, small_searcher, small_session, verify_form
+from tests.node.gtp.dialogue import dialogue, small_session, verify_form
+from tests.node.play.players import small_network, small_searcher
 
 CASES = Path(__file__).parents[1] / "cases" / "rules" / "gtp.json"
 MOST_CPU_S = 30.0
@@ -104,7 +105,7 @@ def expected_ids(data: bytes) -> list[int | None]:
     return ids
 
 
-def judge(data: bytes, player: Anybody) -> list[str]:
+def judge(data: bytes, player: AnyPlayer) -> list[str]:
     """What became of each command; raises what should not have escaped."""
     begin = time.process_time()
     session = small_session(player, 9)
@@ -137,7 +138,7 @@ def fuzz(seconds: float, seed: int) -> Counter[str]:
     """Runs for `seconds`; returns how many commands were done and refused."""
     rng = random.Random(seed)
     texts = seeds()
-    players: tuple[Anybody, ...] = (small_searcher(small_network()), small_searcher(), Dice())
+    players: tuple[AnyPlayer, ...] = (small_searcher(small_network()), small_searcher(), RandomPlayer())
     analysis_commands.MOST_SEARCH_S = 0.0  # type: ignore[misc]
     play_commands.say = lambda text: None
     counts: Counter[str] = Counter()

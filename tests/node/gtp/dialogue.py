@@ -4,35 +4,19 @@ from __future__ import annotations
 
 import io
 import re
-from functools import cache
-from pathlib import Path
 
-from native.network import Kernel, Network
 from native.rules import Rules
 from node.gtp.feed import Feed
 from node.gtp.server import serve
 from node.gtp.session import Limits, Session
-from node.play.player import Anybody
-from node.play.searcher import Searcher
-from tests.verification.manifests import small_manifest
-from verification.setup import engine_config
+from node.play.player import AnyPlayer
+from tests.node.play.players import small_network, small_searcher
 
 VISITS = 8
 FORM = re.compile(r"[=?][0-9]*(?: [^\n]*)?(?:\n[^\n]+)*")
 
 
-@cache
-def small_network() -> Network:
-    """One that nobody trained."""
-    return Network.load(Network.first(bytes(32), 1, 16))
-
-
-def small_searcher(network: Network | None = None) -> Searcher:
-    """It searches as the small run's gates do."""
-    return Searcher("small", bytes(32), network, engine_config(small_manifest().gate_search), Kernel.best())
-
-
-def small_session(player: Anybody | None = None, size: int = 19) -> Session:
+def small_session(player: AnyPlayer | None = None, size: int = 19) -> Session:
     """A controller's game with that player, or with the small network."""
     rules = Rules(size, size, 15, pass_alive=True, settled_end=True)
     return Session(player or small_searcher(small_network()), rules, Limits(VISITS))
@@ -62,10 +46,3 @@ def verify_form(answer: str) -> None:
     if answer.startswith("?"):
         assert "\n" not in answer
         assert len(answer.partition(" ")[2]) > 3
-
-
-def network_file(folder: Path) -> Path:
-    """The small network as a file."""
-    path = folder / "small.net"
-    path.write_bytes(small_network().file)
-    return path

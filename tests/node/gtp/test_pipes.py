@@ -10,8 +10,8 @@ import pytest
 
 from node.matches.gtp_engine import GtpEngine
 from tests.node.cli.gonode import gonode
-from tests.node.gtp.dialogue import network_file
 from tests.node.homes import grown_world, make_home
+from tests.node.play.players import network_file
 
 GNUGO = shutil.which("gnugo") or shutil.which("gnugo", path="/usr/games")
 DEADLINE_S = 60.0

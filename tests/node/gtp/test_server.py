@@ -8,8 +8,9 @@ import pytest
 from native.rules import Colour
 from node.gtp.server import COMMANDS
 from node.gtp.session import Limits
-from node.play.player import Dice
-from tests.node.gtp.dialogue import ask, dialogue, small_searcher, small_session, verify_form
+from node.play.player import RandomPlayer
+from tests.node.gtp.dialogue import ask, dialogue, small_session, verify_form
+from tests.node.play.players import small_searcher
 
 
 def test_all_commands_are_known() -> None:
@@ -157,7 +158,7 @@ def test_what_a_network_alone_says() -> None:
 
 
 def test_random_moves_show_nothing() -> None:
-    session = small_session(Dice(), 7)
+    session = small_session(RandomPlayer(), 7)
     assert ask(session, "genmove b", "boardsize 5 7", "genmove w")[1] == "= "
     assert ask(session, "lz-analyze b 10")[0] == "? The player random searches nothing, so there is nothing to show."
     session = small_session(small_searcher(), 5)

@@ -11,7 +11,7 @@ from native.rules import Rules
 from native.search import Ply
 from node.gtp.pace import FIRST_VISITS, Pace
 from node.gtp.timed import Timed
-from tests.node.gtp.dialogue import small_searcher
+from tests.node.play.players import small_searcher
 
 GAME = Game(Rules(3, 3, 1))
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from native.network import Kernel
 from node.play.finding import find_player
-from node.play.player import Dice
+from node.play.player import RandomPlayer
 from node.play.searcher import Searcher
 from tests.node.cli.gonode import gonode
-from tests.node.gtp.dialogue import network_file, small_network
 from tests.node.homes import grown_world, make_home
+from tests.node.play.players import network_file, small_network
 
 
 def test_players_of_a_run(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_players_without_a_run(tmp_path: Path) -> None:
     found = find_player(tmp_path / "none", str(network_file(tmp_path)), Kernel.best())
     assert isinstance(found.player, Searcher)
     assert (found.player.name, found.player.digest, found.visits) == ("small.net", small_network().digest, 100)
-    assert find_player(tmp_path / "none", "random", Kernel.best()).player == Dice()
+    assert find_player(tmp_path / "none", "random", Kernel.best()).player == RandomPlayer()
 
 
 def test_refusals(tmp_path: Path) -> None:

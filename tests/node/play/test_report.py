@@ -12,7 +12,7 @@ from node.play.report import report
 from node.play.searcher import Searcher
 from node.play.symmetry import SYMMETRIES, turn_back, turn_planes
 from node.play.worth import worth_of
-from tests.node.gtp.dialogue import small_network, small_searcher
+from tests.node.play.players import small_network, small_searcher
 
 SEED = bytes(range(32))
 RULES = Rules(4, 4, 1, pass_alive=True, settled_end=True)

@@ -12,7 +12,7 @@ from node.exchange.sgf_reader import parse_record
 from node.review.review import Review, review
 from node.review.written import review_json, review_sgf, review_svg, review_table
 from tests.node.cli.gonode import gonode, the_object
-from tests.node.gtp.dialogue import network_file, small_network, small_searcher
+from tests.node.play.players import network_file, small_network, small_searcher
 
 GAME = b"(;SZ[5]KM[9]C[hello];B[bb];W[cc];B[bc]C[there];AW[aa];W[cd];W[dd];B[];W[])"
 HOUSE = Rules(19, 19, 15, pass_alive=True, settled_end=True)
