@@ -13,10 +13,10 @@ from typing import Final
 from node.disk.home import Home
 from node.web.games.blobs import Content, Missing, NoGames, PlacedGame, read_batch
 from node.web.games.folder import BlobFolders
-from node.web.games.schema import GATE, NAME, PLACE_BITS, TRAINING, open_to_write, signer_of
+from node.web.games.schema import GATE, NAME, PLACE_BITS, TRAINING, VERSION, open_to_write, signer_of
 from node.web.model import contents
 from node.web.model import schema as pages
-from node.web.model.schema import inode_of, is_damaged, reading, writing
+from node.web.model.schema import doubts, inode_of, is_damaged, is_spoilt, reading, writing
 
 MOST_GAMES: Final = 5_000_000
 """Under 500 bytes of the file each."""
@@ -38,6 +38,7 @@ class Indexer:
         self._pages = home.directory / pages.NAME
         self._most_games = most_games
         self.path = home.directory / NAME
+        self._doubts = doubts(self.path.parent)
         self._open()
 
     def close(self) -> None:
@@ -49,7 +50,7 @@ class Indexer:
 
         A file that somebody deleted, replaced or damaged meanwhile is made anew.
         """
-        if inode_of(self.path) != self._inode:
+        if inode_of(self.path) != self._inode or self._is_spoilt():
             self._reopen()
         if not self._pages.is_file():
             return False
@@ -61,6 +62,11 @@ class Indexer:
                 raise
             self._reopen()
             return True
+
+    def _is_spoilt(self) -> bool:
+        """Whether readers found fault with the file, and rightly."""
+        doubted, self._doubts = self._doubts, doubts(self.path.parent)
+        return doubted != self._doubts and is_spoilt(self.path, VERSION)
 
     def _open(self) -> None:
         self._db = open_to_write(self.path, self._run)

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
-from node.web.model.schema import open_made
+from node.web.model.schema import note_doubt, open_made
 
 NAME: Final = "games.db"
 VERSION: Final = 1
@@ -86,7 +86,8 @@ def put_beside(db: sqlite3.Connection, path: Path) -> None:
 def _attached(db: sqlite3.Connection, path: Path) -> bool:
     try:
         db.execute(f"ATTACH ? AS {BESIDE}", (f"{path.absolute().as_uri()}?mode=ro",))
-    except sqlite3.DatabaseError:  # it is being made anew
+    except sqlite3.DatabaseError as error:  # it is damaged, or being made anew
+        note_doubt(path.parent, error)
         return False
     return True
 

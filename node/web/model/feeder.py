@@ -15,7 +15,17 @@ from node.disk.store import StoreError
 from node.following.heads import LogRefused
 from node.reports.clock import Clock
 from node.web.model.projection import Projection
-from node.web.model.schema import NAME, empty, inode_of, is_damaged, open_to_write, writing
+from node.web.model.schema import (
+    NAME,
+    VERSION,
+    doubts,
+    empty,
+    inode_of,
+    is_damaged,
+    is_spoilt,
+    open_to_write,
+    writing,
+)
 from node.web.model.source import Seen, Source, reading_source
 from protocol.entries import Entry
 from protocol.errors import ProtocolError
@@ -35,6 +45,7 @@ class Feeder:
         if not home.database.is_file():
             raise HomeError(f"{home.directory}: no copy of the log is here.")
         self.path = home.directory / NAME
+        self._doubts = doubts(self.path.parent)
         self._db = open_to_write(self.path, self._run)
         self._inode = inode_of(self.path)
         self._begin()
@@ -58,7 +69,7 @@ class Feeder:
 
         A file that somebody deleted, replaced or damaged meanwhile is made anew.
         """
-        if inode_of(self.path) != self._inode:
+        if inode_of(self.path) != self._inode or self._is_spoilt():
             self._reopen()
         try:
             return self._step()
@@ -76,6 +87,11 @@ class Feeder:
             elif target is not None and self._state.size < target.size:
                 self._grow(source, target)
             return self.is_remembering or (target is not None and self._state.size < target.size)
+
+    def _is_spoilt(self) -> bool:
+        """Whether readers found fault with the file, and rightly."""
+        doubted, self._doubts = self._doubts, doubts(self.path.parent)
+        return doubted != self._doubts and is_spoilt(self.path, VERSION)
 
     def _reopen(self) -> None:
         self._db.close()

@@ -7,6 +7,7 @@ deadline.
 
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,11 @@ from node.web.model import contents, sums
 NAME: Final = "pages.db"
 VERSION: Final = 5
 DEADLINE_S: Final = 2.0
+CHECK_S: Final = 60.0
 _STEPS_A_LOOK: Final = 2000
+_FAULTS: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+"""What reading ends in where a file is damaged, or lacks a table: each query here is right."""
+_DOUBTS: Final = Counter[Path]()
 
 _TABLES: Final = """
 CREATE TABLE run (
@@ -97,7 +102,7 @@ def open_made(path: Path, run: bytes, version: int, tables: str) -> sqlite3.Conn
     """Likewise a file of this format with these tables, of which `run` has the run's `id` once there are any rows."""
     try:
         db = _opened(path)
-        if _is_current(db, run, version):
+        if _is_current(db, run, version) and not is_damaged(db):
             return db
         db.close()
     except sqlite3.DatabaseError as error:
@@ -125,6 +130,28 @@ def is_damaged(db: sqlite3.Connection) -> bool:
     """Whether SQLite finds the file itself to be damaged."""
     try:
         return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok")
+    except sqlite3.OperationalError:
+        return False
+    except sqlite3.DatabaseError:
+        return True
+
+
+def doubts(folder: Path) -> int:
+    """How many readers in this process, so far, found that a file in the folder is not what it should be."""
+    return _DOUBTS[folder]
+
+
+def note_doubt(folder: Path, error: sqlite3.DatabaseError) -> None:
+    """Has who writes the files in the folder look at them, if the error is of that kind."""
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _FAULTS:  # only SQLite's own errors have a code
+        _DOUBTS[folder] += 1
+
+
+def is_spoilt(path: Path, version: int) -> bool:
+    """Whether a file is damaged, or of another format."""
+    try:
+        with reading(path, CHECK_S) as db:
+            return bool(db.execute("PRAGMA user_version").fetchone()[0] != version) or is_damaged(db)
     except sqlite3.OperationalError:
         return False
     except sqlite3.DatabaseError:
@@ -163,6 +190,9 @@ def reading(path: Path, deadline_s: float = DEADLINE_S) -> Iterator[sqlite3.Conn
         db.execute("PRAGMA query_only = ON")
         db.execute("BEGIN")
         yield db
+    except sqlite3.DatabaseError as error:
+        note_doubt(path.parent, error)
+        raise
     finally:
         db.close()
 

@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -15,7 +16,7 @@ from node.web.games import indexer as indexing
 from node.web.games.blobs import Content, Missing, NoGames, read_batch
 from node.web.games.folder import BlobFolders
 from node.web.games.indexer import Indexer
-from node.web.games.schema import NAME, PLACE_BITS
+from node.web.games.schema import NAME, PLACE_BITS, put_beside
 from node.web.model import schema as pages
 from node.web.model.feeder import Feeder
 from protocol.batch import encode_batch
@@ -164,6 +165,26 @@ def test_a_spoilt_file_is_made_anew(home: Home, whole: Home, spoilt: str) -> Non
             Path(f"{path}{end}").unlink(missing_ok=True)
         if spoilt == "damaged":
             path.write_bytes(b"no database at all" * 1000)
+    finish(indexer)
+    indexer.close()
+    assert dump(path) == dump(whole.directory / NAME)
+
+
+@pytest.mark.parametrize("is_served", [False, True])
+@pytest.mark.parametrize("start", [0, 3 * 4096])
+def test_a_file_that_is_damaged_in_its_place_is_made_anew(home: Home, whole: Home, start: int, is_served: bool) -> None:
+    path = home.directory / NAME
+    index(home)
+    indexer = Indexer(home) if is_served else None
+    if indexer is not None:
+        finish(indexer)
+    with path.open("r+b") as file:
+        file.seek(start)
+        file.write(bytes(path.stat().st_size - start))
+    with suppress(sqlite3.DatabaseError), pages.reading(home.directory / pages.NAME) as db:
+        put_beside(db, path)
+        db.execute("SELECT max(length(hash)), sum(offset) FROM here.games NOT INDEXED").fetchone()
+    indexer = indexer or Indexer(home)
     finish(indexer)
     indexer.close()
     assert dump(path) == dump(whole.directory / NAME)

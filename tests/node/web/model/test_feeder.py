@@ -229,6 +229,24 @@ def test_a_file_that_is_deleted_or_replaced_meanwhile_is_made_anew(home: Home, t
     feeder.close()
 
 
+@pytest.mark.parametrize("is_served", [False, True])
+@pytest.mark.parametrize("start", [0, 3 * 4096])
+def test_a_file_that_is_damaged_in_its_place_is_made_anew(home: Home, start: int, is_served: bool) -> None:
+    whole = fed(home)
+    path = home.directory / NAME
+    feeder = Feeder(home) if is_served else None
+    if feeder is not None:
+        fill(feeder)
+    with path.open("r+b") as file:
+        file.truncate(start)
+    with pytest.raises(sqlite3.DatabaseError), reading(path) as db:
+        db.execute("SELECT max(batches.key), max(verdicts.reason) FROM batches, verdicts").fetchone()
+    feeder = feeder or Feeder(home)
+    fill(feeder)
+    feeder.close()
+    assert fed(home) == whole
+
+
 def test_a_damaged_store_is_not_taken_for_a_damaged_file(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     feeder = Feeder(home)
 
