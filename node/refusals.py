@@ -16,7 +16,7 @@ from node.disk.keyring import KeyringError
 from node.disk.lockfile import DirectoryInUse
 from node.disk.store import StoreError
 from node.engine.process import EngineLost
-from node.exchange.errors import ReplayError, SgfError, TrainingFileError, WeightsError
+from node.exchange.errors import ExportError, ReplayError, SgfError, TrainingFileError, WeightsError
 from node.following.heads import LogUnbelievable
 from node.founding.errors import FoundingError
 from node.founding.invites import InviteError
@@ -49,6 +49,7 @@ REFUSALS: tuple[type[BaseException], ...] = (
     Distrusted,
     EngineError,
     Expelled,
+    ExportError,
     FoundingError,
     GrowthRefused,
     HomeError,

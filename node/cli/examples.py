@@ -71,6 +71,13 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("gonode gtp r0003 --dir my-run --time 5", "One release, five seconds a move."),
         ("gonode gtp network.bin --visits 400 --rules chinese", "A network's file, by rules of your choice."),
     ),
+    "export sgf": (
+        ("gonode export sgf --dir my-run --newest 100 --out games", "The newest hundred games, with their searches."),
+        (
+            "gonode export sgf --dir my-run --release 3 --contributor ada --out games",
+            "One contributor's, of a release.",
+        ),
+    ),
     "export weights": (
         ("gonode export weights latest --dir my-run --out net.npz", "The newest release's float weights, for numpy."),
     ),

@@ -19,3 +19,7 @@ class TrainingFileError(ValueError):
 
 class WeightsError(ValueError):
     """Bytes that are not the float weights of a network."""
+
+
+class ExportError(ValueError):
+    """Games of a run that are not there, or a folder that they cannot be written to."""
