@@ -70,7 +70,9 @@ def make_app(home: Home, *, proxies: Collection[str] = (), hosts: Collection[str
         *_both("/releases", desk.page("releases.html", lambda db, request: releases(db, _before(request)))),
         *_both(
             "/releases/{name}",
-            desk.page("release.html", _named("releases", "id", lambda db, name, _: release(db, name)), _files(home)),
+            desk.live_page(
+                "release.html", _named("releases", "id", lambda db, name, _: release(db, name)), _files(home)
+            ),
         ),
         *_both("/contributors", desk.page("contributors.html", _contributors)),
         *_both(

@@ -15,6 +15,7 @@ from node.web.app import make_app
 from node.web.guard import AT_ONCE
 from node.web.model.schema import NAME, open_to_write
 from protocol.envelope import Envelope
+from protocol.layout import release_path
 from protocol.proof import Ban, FraudProof
 from tests.node.homes import grown_world, make_home
 from tests.node.reports.small_run import ENTRIES_A_HEAD, FIRST_UNIX_S, SECONDS_AN_ENTRY
@@ -182,6 +183,24 @@ async def test_a_release_links_to_the_files_that_are_here(shown: Home, shown_wor
         html = (await visitor.get(f"/releases/{newest.id.hex()}")).text
         (path,) = (found for found in re.findall(r'href="(/public/[^"]*)"', html) if "/release/" in found)
         assert Envelope.parse((await visitor.get(path)).content).digest == newest.id
+
+
+async def test_a_file_that_comes_is_linked_though_the_log_is_the_same(tmp_path: Path) -> None:
+    world = grown_world()
+    home = make_home(world, tmp_path / "late")
+    fill(home)
+    place = release_path(world.state.release.number, world.state.release.name)
+    file = home.public / place
+    kept = file.with_name("elsewhere")
+    file.rename(kept)
+    async with visiting(home) as visitor:
+        path = f"/releases/{world.state.release.id.hex()}"
+        before = await visitor.get(path)
+        tags = {"If-None-Match": before.headers["etag"]} if "etag" in before.headers else {}
+        kept.rename(file)
+        after = await visitor.get(path, headers=tags)
+    link = f'href="/public/{place}"'
+    assert (link in before.text, link in after.text) == (False, True)
 
 
 async def test_verifiers_that_expire_later_are_witnesses_now(tmp_path: Path) -> None:
