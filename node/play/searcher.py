@@ -41,14 +41,17 @@ class Searcher:
     kernel: Kernel = Kernel.BEST
 
     def search(self, game: Game, visits: int, seed: bytes, *, varies: bool = True) -> Ply:
-        """For the side to move, in full and without noise; if it `varies`, at the config's temperature."""
+        """For the side to move, in full and without noise; if it `varies`, at the config's temperature; without the GIL.
+
+        `seed`: 32 bytes. Raises IllegalMove when the game is over, EngineError for a board that the network does not see.
+        """
         config = self._quiet(visits)
         if not varies:
             config = replace(config, temperature_start_micro=0, temperature_end_micro=0)
         return self._search(game, config, seed)
 
     def search_below(self, game: Game, visits: int, seed: bytes) -> Ply:
-        """As the part of a tree: PUCT at the root as below it."""
+        """As the part of a tree: PUCT at the root as below it. Raises as `search`."""
         config = replace(
             self._quiet(visits),
             root=Root.PUCT,
@@ -69,7 +72,7 @@ class Searcher:
         return self.evaluate_by(game, symmetry)
 
     def evaluate_by(self, game: Game, symmetry: int) -> Raw:
-        """The network's evaluation by one of the eight symmetries."""
+        """The network's evaluation of a square board by one of the eight symmetries (0 to 7); raises EngineError."""
         assert self.network is not None, "only a network has symmetries"
         size = game.rules.rows
         planes = turn_planes(game.features(), symmetry, size)
