@@ -12,6 +12,7 @@ from native.errors import EngineError
 from native.game import Game
 from native.rules import Colour, Scoring
 from node.play.player import AnyPlayer
+from node.play.position import dead_points
 from node.play.searcher import Searcher
 from node.play.stand import Stand
 from node.play.symmetry import SYMMETRIES
@@ -41,9 +42,7 @@ def judge(stand: Stand, player: AnyPlayer) -> Verdict:
     game = stand.game
     if game.rules.scoring == Scoring.AREA:
         owner = game.owner()
-        pairs = enumerate(zip(game.stones(), owner, strict=True))
-        dead = frozenset(p for p, (stone, own) in pairs if stone and own not in (Colour.EMPTY, stone))
-        return Verdict(game.score_half(), dead, owner)
+        return Verdict(game.score_half(), frozenset(dead_points(game.stones(), owner)), owner)
     dead = _dead(game, player)
     stones = bytearray(game.stones())
     taken = {colour: stand.taken(colour) for colour in (Colour.BLACK, Colour.WHITE)}

@@ -74,13 +74,17 @@ def outcome(game: Game) -> Outcome | None:
     """How the game ended by its rules, None while it goes on."""
     if game.end == End.NONE:
         return None
-    stones, owner = game.stones(), game.owner()
-    dead = tuple(
+    owner = game.owner()
+    return Outcome(game.end.name.lower(), game.score_half() / 2, signs(owner), dead_points(game.stones(), owner))
+
+
+def dead_points(stones: bytes, owner: bytes) -> tuple[int, ...]:
+    """The points of stones that count for the other player; a Colour a point."""
+    return tuple(
         point
         for point, (stone, counts_for) in enumerate(zip(stones, owner, strict=True))
         if stone != Colour.EMPTY and counts_for not in (Colour.EMPTY, stone)
     )
-    return Outcome(game.end.name.lower(), game.score_half() / 2, signs(owner), dead)
 
 
 def captured(before: bytes, after: bytes, move: int) -> tuple[int, ...]:
