@@ -107,7 +107,7 @@ def test_a_killed_engine_costs_no_game(network: Handmade) -> None:
         shown = gonode("status", "--dir", home, "--json").json["engine"]
         assert (shown["device"], shown["kernel"], shown["threads"], shown["restarts"]) == ("cpu", "scalar", 1, 2)
         assert shown["canaries"] >= 4
-        assert "engine: cpu (scalar), threads 1, games 1, restarts 2" in gonode("status", "--dir", home).out
+        assert "engine    cpu (scalar), threads 1, games 1, restarts 2" in gonode("status", "--dir", home).out
         engine = engine_of(contributor)
         os.killpg(contributor.process.pid, signal.SIGINT)
         assert contributor.ended().status == 0

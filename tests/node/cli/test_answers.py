@@ -16,6 +16,8 @@ from node.local import LocalNetwork, LocalOptions
 from protocol.ticket import Ticket
 from tests.node.cli.gonode import Answer, gonode, the_object
 from tests.node.homes import TICKET, grown_world, make_home
+from tests.node.screen.statuses import COORDINATING
+from tests.node.screen.statuses import status as status_of
 
 
 def test_audit(home: Home) -> None:
@@ -50,7 +52,7 @@ def test_local(tmp_path: Path) -> None:
     """The summary after the processes ended, over a run that was played before."""
     make_home(grown_world(), tmp_path / "coordinator")
     network = LocalNetwork(LocalOptions(tmp_path, None, 1, 2, 1.0, 0.0, None, None), lambda event, text: None)
-    network.coordinator.status = {"games": 5, "plies": 200, "batches": 2, "rejected": 0}
+    network.coordinator.status = status_of(COORDINATING, games=5, plies=200, batches=2)
     for reached, status in ((True, 0), (False, 1)):
         answer = _captured(lambda reached=reached: _finish(network, Screen(False), reached, True))
         assert answer.status == status
