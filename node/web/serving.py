@@ -51,7 +51,7 @@ async def serve_pages(home: Home, host: str, port: int, say: Said, proxies: Coll
         indexer, maker = Indexer(home), DayMaker(home)
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_end_on_signal, nursery.cancel_scope)
+                await nursery.start(_end_on_signal, nursery.cancel_scope)
                 nursery.start_soon(_feed, feeder, say)
                 nursery.start_soon(_index, indexer, maker, say)
                 app = make_app(home, proxies=proxies, hosts=_hosts(host, proxies))
@@ -103,24 +103,29 @@ def _url(listener: trio.SocketListener) -> str:
 
 
 async def _feed(feeder: Feeder, say: Said) -> None:
-    """Takes in what there is, then looks again each second."""
-    told = 0
+    """Takes in what there is, then looks again each second; a disk that is full ends no page."""
+    told, said = 0, ""
     while True:
+        has_more, pause_s = False, LOOK_AGAIN_S
         try:
             has_more = await trio.to_thread.run_sync(feeder.step)
-        except sqlite3.Error as error:
+            said = ""
+        except sqlite3.OperationalError as error:
             if not is_busy(error):
-                raise
-            has_more = False
+                pause_s = FAILED_S
+                if str(error) != said:
+                    said = str(error)
+                    say(f"The log is not taken in: {said}. Pages stay as they are; this is tried again each minute.")
         if has_more and feeder.size >= told + 50_000:
             told = feeder.size
             say(f"{told:,} entries of the log are taken in.")
         if not has_more:
-            await trio.sleep(LOOK_AGAIN_S)
+            await trio.sleep(pause_s)
 
 
-async def _end_on_signal(scope: trio.CancelScope) -> None:
+async def _end_on_signal(scope: trio.CancelScope, task_status: trio.TaskStatus[None]) -> None:
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
         async for _ in signals:
             scope.cancel()
             return

@@ -186,4 +186,5 @@ def _covering(heads: Sequence[Seen], index: int) -> Seen | None:
 
 def is_busy(error: sqlite3.Error) -> bool:
     """Whether the store was only just then in another's hands."""
-    return error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # an extended one says more in its higher bits
+    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

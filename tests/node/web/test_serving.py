@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from node.disk.home import Home
 from node.disk.lockfile import DirectoryInUse
 from node.disk.store import Head, Store
 from node.web import serving
+from node.web.model.feeder import Feeder
 from node.web.serving import CannotServe, serve_pages
 from protocol.checkpoint import Checkpoint, cosign
 from protocol.layout import blob_path
@@ -123,6 +125,33 @@ async def test_what_one_connection_sends_ends_no_other(half: Home, capfd: pytest
         assert await size_at(url, lambda size: size > 0) == HALF
         nursery.cancel_scope.cancel()
     assert "A connection was ended by a fault: InvalidFrameError." in capfd.readouterr().err
+
+
+async def test_a_full_disk_ends_no_page(half: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "FAILED_S", 0.05)
+    steps, said, are_full = Feeder.step, list[str](), [False]
+
+    def step(feeder: Feeder) -> bool:
+        if not are_full[0]:
+            return steps(feeder)
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(Feeder, "step", step)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_pages, half, "127.0.0.1", 0, said.append)
+        url = await said_something(said)
+        await size_at(url, lambda size: size == HALF)
+        are_full[0] = True
+        grow(half, grown_world().state.size)
+        with trio.fail_after(60):
+            while len(said) < 2:
+                await trio.sleep(0.05)
+        assert said[1].startswith("The log is not taken in: database or disk is full.")
+        assert await size_at(url, lambda size: size > 0) == HALF
+        are_full[0] = False
+        assert await size_at(url, lambda size: size > HALF) == grown_world().state.size
+        nursery.cancel_scope.cancel()
+    assert len(said) == 2
 
 
 async def test_a_signal_ends_it(half: Home) -> None:
