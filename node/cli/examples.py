@@ -71,6 +71,12 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("gonode gtp r0003 --dir my-run --time 5", "One release, five seconds a move."),
         ("gonode gtp network.bin --visits 400 --rules chinese", "A network's file, by rules of your choice."),
     ),
+    "export npz": (
+        (
+            "gonode export npz --dir my-run --pos-len 9 --out rows",
+            "Training rows for KataGo's shuffle.py and train.py.",
+        ),
+    ),
     "export sgf": (
         ("gonode export sgf --dir my-run --newest 100 --out games", "The newest hundred games, with their searches."),
         (

@@ -3,6 +3,7 @@
 import click
 
 from node.cli.export_leela_zero import leela_zero
+from node.cli.export_npz import npz
 from node.cli.export_sgf import sgf
 from node.cli.export_weights import weights
 
@@ -13,5 +14,6 @@ def export() -> None:
 
 
 export.add_command(leela_zero)
+export.add_command(npz)
 export.add_command(sgf)
 export.add_command(weights)

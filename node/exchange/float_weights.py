@@ -6,16 +6,15 @@ without times, so equal weights give equal bytes.
 """
 
 import hashlib
-import io
 import math
 import struct
-import zipfile
 from dataclasses import dataclass
 from typing import Final, Self
 
 from native.errors import EngineError
 from native.netfile import Architecture
 from node.exchange.errors import WeightsError
+from node.exchange.npy import encode_npy, encode_npz
 from protocol.codec import Value, decode
 from protocol.errors import ProtocolError
 
@@ -24,8 +23,6 @@ _MAX_HEADER_BYTES: Final = 1 << 20
 _DIGEST_BYTES: Final = 32
 _LENGTH: Final = struct.Struct("<I")
 _WIDTH: Final = {"f32": 4, "f64": 8}
-_NPY: Final = b"\x93NUMPY\x01\x00"
-_NPY_ALIGN: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +36,7 @@ class FloatTensor:
 
     def npy(self) -> bytes:
         """The array as a file of numpy's, version 1.0."""
-        shape = "".join(f"{extent}, " for extent in self.shape).rstrip()
-        shape = shape if len(self.shape) == 1 else shape.rstrip(",")
-        text = f"{{'descr': '<f{_WIDTH[self.dtype]}', 'fortran_order': False, 'shape': ({shape}), }}"
-        width = -(-(len(_NPY) + 2 + len(text) + 1) // _NPY_ALIGN) * _NPY_ALIGN - len(_NPY) - 2
-        return _NPY + struct.pack("<H", width) + text.ljust(width - 1).encode("ascii") + b"\n" + self.data
+        return encode_npy(f"<f{_WIDTH[self.dtype]}", self.shape, self.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +78,7 @@ class FloatWeights:
 
     def npz(self) -> bytes:
         """An archive that `numpy.load` opens, an array a tensor."""
-        out = io.BytesIO()
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
-            for tensor in self.tensors:
-                archive.writestr(zipfile.ZipInfo(f"{tensor.name}.npy"), tensor.npy())
-        return out.getvalue()
+        return encode_npz((tensor.name, tensor.npy()) for tensor in self.tensors)
 
 
 def _facts(header: Value) -> tuple[str, int, list[Value]]:

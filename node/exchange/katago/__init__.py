@@ -1,0 +1,1 @@
+"""Games as rows to train on, in the files of KataGo."""
