@@ -57,3 +57,34 @@ def heats(weights: Path, games: Sequence[Sequence[str]]) -> list[Heat]:
     ]
     assert len(found) == len(games)
     return found
+
+
+class Player:
+    """A leelaz that plays a game, one command after another."""
+
+    def __init__(self, weights: Path, *options: str) -> None:
+        self._process = subprocess.Popen(
+            command(weights, "-q", *options),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=weights.parent,
+            env={"HOME": str(weights.parent), "PATH": "/usr/bin:/bin"},
+        )
+
+    def ask(self, line: str) -> str:
+        """Its answer to a command."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer.startswith("="), answer
+        assert self._process.stdout.readline() == "\n"
+        return answer[1:].strip()
+
+    def close(self) -> None:
+        """Ends it."""
+        with self._process:
+            self._process.kill()

@@ -1,5 +1,6 @@
 """`gonode train --from-leela-zero`: from training files to weights that leelaz loads, and what it refuses."""
 
+import math
 import random
 import signal
 import subprocess
@@ -13,7 +14,9 @@ from native.game import Game
 from native.rules import Colour, Rules
 from node.exchange.leela_zero.files import pack_file
 from node.exchange.leela_zero.games import game_positions
-from tests.leelaz import heats, needs_leelaz
+from node.exchange.values import parse_vertex
+from tests.attacker import RULES, taught_game
+from tests.leelaz import Player, heats, needs_leelaz
 from tests.node.cli.gonode import gonode, the_object
 
 pytest.importorskip("torch")
@@ -97,3 +100,42 @@ def test_what_it_refuses(data: Path, tmp_path: Path) -> None:
     (tmp_path / "empty" / "games").write_bytes(b"Hello\n" * 19)
     assert "games: position 1: Line 1 is not 90" in refusal(folder=tmp_path / "empty")
     assert "Say what to train on" in gonode("train").refusal()
+
+
+@needs_leelaz
+@pytest.mark.soak
+@pytest.mark.timeout(3000)
+def test_a_trained_network_beats_a_random_one_in_leelaz(tmp_path: Path) -> None:
+    """Some hundred steps on games of a simple teacher; by luck, it would win 18 of 20 once in 5000 times."""
+    (tmp_path / "data").mkdir()
+    for number in range(100):
+        (tmp_path / "data" / f"{number}.gz").write_bytes(pack_file(taught_game(number)))
+    settings = ("minibatch=64", "learning_rate=0.1", "warmup_steps=20", "ema=0.99", "held_out=0.05")
+    settings_words = [word for setting in settings for word in ("--set", f"training.{setting}")]
+    words = ("train", "--from-leela-zero", tmp_path / "data", "--network", "b1c16", *settings_words, "--json")
+    trained = the_object(gonode(*words, "--steps", 400, "--out", tmp_path / "trained"))
+    untrained = the_object(
+        gonode(*words, "--set", "training.learning_rate=0.0", "--steps", 1, "--out", tmp_path / "untrained")
+    )
+    assert untrained["losses"]["policy_loss"] == pytest.approx(math.log(362), abs=1e-4)
+    assert trained["held_out_losses"]["policy_loss"] < 3.0
+    players = (Path(trained["weights"]), Path(untrained["weights"]))
+    wins = sum(_is_won(*players, Colour.BLACK if number % 2 == 0 else Colour.WHITE, number) for number in range(20))
+    assert wins >= 18
+
+
+def _is_won(ours: Path, theirs: Path, colour: Colour, seed: int) -> bool:
+    """Whether `ours` wins a game as `colour`: all stones on the board count, after two passes or 500 moves."""
+    options = ("-v", "20", "-r", "0", "-s", str(seed + 1), "-m", "10")
+    players = {colour: Player(ours, *options), colour.other: Player(theirs, *options)}
+    game = Game(RULES)
+    try:
+        while not game.end and game.num_moves < 500:
+            side = game.to_move
+            word = players[side].ask(f"genmove {side.name.lower()}")
+            players[side.other].ask(f"play {side.name.lower()} {word}")
+            game.play(parse_vertex(word, 19, 19))
+    finally:
+        for player in players.values():
+            player.close()
+    return (game.score_half() > 0) == (colour == Colour.BLACK)
