@@ -97,8 +97,9 @@ class LeelaZeroNet(nn.Module):
 
     @classmethod
     def seeded(cls, blocks: int, channels: int, seed: int) -> Self:
-        """The network whose weights are drawn from a 63-bit seed; biases and betas are 0. Raises BadWeights for a size that
-        no file may have."""
+        """The network whose weights are drawn from a 63-bit seed; biases and betas are 0, and so is the policy's last layer:
+        noise in its 362 x 722 weights would have to be unlearnt before anything of the tower can be learnt through them.
+        Raises BadWeights for a size that no file may have."""
         net = cls(blocks, channels)
         generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
@@ -108,6 +109,7 @@ class LeelaZeroNet(nn.Module):
                     module.weight.normal_(0.0, math.sqrt(2.0 / fan_in), generator=generator)
                 if isinstance(module, nn.Linear):
                     module.bias.zero_()
+            net.policy.weight.zero_()
         return net
 
     @classmethod

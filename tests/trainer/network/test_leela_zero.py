@@ -15,7 +15,7 @@ from node.exchange.leela_zero.planes import board_planes, input_planes
 from node.exchange.leela_zero.position import POINTS, leela_point
 from node.exchange.values import vertex
 from tests.leelaz import heats, needs_leelaz
-from trainer.network.leela_zero import LeelaZeroHeads, LeelaZeroNet
+from trainer.network.leela_zero import LeelaZeroHeads, LeelaZeroNet, NormedConv
 from trainer.network.leela_zero_weights import LeelaZeroWeights
 
 
@@ -30,6 +30,7 @@ def net_of(seed: int, blocks: int = 2, channels: int = 16) -> LeelaZeroNet:
             elif tensor.dim() == 1:
                 tensor.normal_(0.0, 0.3, generator=generator)
         net.value_conv.beta.fill_(1.0)  # or its one map may be 0 everywhere
+        net.policy.weight.normal_(0.0, 0.05, generator=generator)
         net.value.weight.mul_(0.3)  # or all positions may be won
     return net.eval()
 
@@ -102,8 +103,17 @@ def test_of_and_weights() -> None:
 
 def test_training_moves_the_averages() -> None:
     """Norms of a network in training use the minibatch; afterwards, what they kept."""
-    net = LeelaZeroNet.seeded(1, 8, 5)
+    net = net_of(5, 1, 8).train()
     planes = torch.rand(16, 18, 19, 19, generator=torch.Generator().manual_seed(1)).round()
     for _ in range(200):
         trained = net(planes)
     torch.testing.assert_close(net.eval()(planes).policy, trained.policy, rtol=0.01, atol=0.01)
+
+
+def test_a_drawn_network_finds_all_moves_alike() -> None:
+    """And its value is noise already: from a value that is 0 everywhere, one map may die before it says anything."""
+    net = LeelaZeroNet.seeded(1, 8, 5)
+    heads = net(torch.rand(4, 18, 19, 19, generator=torch.Generator().manual_seed(1)).round())
+    assert not heads.policy.any()
+    assert heads.value.all()
+    assert all(module.weight.any() for module in net.modules() if isinstance(module, NormedConv))
