@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -163,13 +164,16 @@ class Screen:
         self._last = now
         line = progress_line(network.coordinator.status, self._rate(now, network), now - network.started)
         if self._is_terminal:
-            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+            width = shutil.get_terminal_size().columns
+            print(f"\r\x1b[K{line[: width - 1]}", end="", file=sys.stderr, flush=True)  # a wrapped line stays behind
         else:
             self.say("progress", line)
 
     def _rate(self, now: float, network: "LocalNetwork") -> float:
         status = network.coordinator.status
-        self._plies.append((now, 0 if status is None else status.plies))
+        if status is None:
+            return 0.0  # what was played before this start counts for no rate
+        self._plies.append((now, status.plies))
         self._plies = [point for point in self._plies if point[0] >= now - 60]
         (first_s, first), (last_s, last) = self._plies[0], self._plies[-1]
         return (last - first) / (last_s - first_s) if last_s > first_s else 0.0
