@@ -37,7 +37,8 @@ class RegistrationRefused(Exception):
 class Registrar:
     """Registers the key of `secret`, with an invite, or without one by a stamp where the run takes stamps.
 
-    A registration with a stamp is posted only after `until_play`, which returns while play does not rest.
+    A registration with a stamp is posted only after `until_play`, which returns while play does not rest. That of a ringer
+    (`is_ringer`) has no owner to be told to keep its key.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Registrar:
         name: str,
         recovery_hash: bytes = b"",
         until_play: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint,
+        is_ringer: bool = False,
     ) -> None:
         self._member = member
         self._secret = secret
@@ -57,6 +59,7 @@ class Registrar:
         self._recovery_hash = recovery_hash
         self._stamper = Stamper(member, engine, secret.public, name, recovery_hash)
         self._until_play = until_play
+        self._is_ringer = is_ringer
         self._place = ""
         self._said_s = -SAID_AGAIN_S
 
@@ -87,13 +90,20 @@ class Registrar:
         if not member.state.verifiers():
             member.events("waiting", f"Registered; waiting for {NO_VERIFIER}.")
         await member.until(lambda: True if self._is_witnessed() else None)
-        text = f"Joined run {member.state.manifest.name} as {self._name} ({self._secret.public.hex()[:8]})."
-        if is_new:
+        who = f"{self._name} ({self._secret.public.hex()[:8]})"
+        text = f"Joined run {member.state.manifest.name} as {who}."
+        if self._is_ringer:
+            text = (
+                f"Registered {who}, a ringer: a contributor of this coordinator's own, whose games test the verifiers."
+            )
+        elif is_new:
             text += " Its key is new, and your credit: back it up (gonode keys export)."
         member.events("registered", text)
 
     def _say_recovery(self) -> None:
         """Says once with which recovery key this one is registered, and when it is not what its owner has in mind."""
+        if self._is_ringer:
+            return
         info = self._member.state.registry.find(self._secret.public)
         if info is None and not self._recovery_hash:
             text = "Without a recovery key, a stolen or lost key takes its history along."

@@ -109,7 +109,8 @@ class RingerPlayer:
             invite = invite if record.invite else b""
             recovery_hash = self._ringer.recovery_hash if record.recovery_hash else b""
         name = f"node-{self._key.public.hex()[:8]}"
-        await Registrar(self._member, self._key, self._engine, invite, name, recovery_hash).register()
+        registrar = Registrar(self._member, self._key, self._engine, invite, name, recovery_hash, is_ringer=True)
+        await registrar.register()
 
     async def _end_series(self) -> None:
         """Ends the key's series of the release before the newest."""
