@@ -174,7 +174,7 @@ def test_the_page_works_from_its_first_command_to_its_last(tmp_path: Path) -> No
                 assert found["move"] is not None
                 assert sum(map(abs, found["stones"])) == 1 + (found["move"] < 49)
                 assert play(address, [24, 49, 49])["end"]["result"] == "B+48.5"
-                assert "contributor" in newcomer.types(DRAIN)
+                assert "\nplaying " in newcomer.types(DRAIN)
                 contributor.ends_well()
             with newcomer.typing(JOIN) as again:
                 again.shows(r"Game \d+ finished after")
