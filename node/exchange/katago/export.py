@@ -9,21 +9,13 @@ from native.errors import EngineError
 from node.disk.files import write_file
 from node.exchange.errors import ExportError
 from node.exchange.katago.rows import Row, encode_rows, game_rows
+from node.exchange.left_out import MOST_NAMED, LeftOut
 from node.exchange.run_games import RunGame
 from node.exchange.run_sgf import verify_empty
 from protocol.words import counted
 
 ROWS_A_FILE: Final = 10_000
 """As many as KataGo's self-play writes."""
-MOST_NAMED: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A game that has no such rows, and one sentence why."""
-
-    name: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

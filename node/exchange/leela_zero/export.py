@@ -9,10 +9,10 @@ from node.disk.files import write_file
 from node.exchange.errors import ReplayError, SgfError, TrainingFileError
 from node.exchange.leela_zero.files import pack_file
 from node.exchange.leela_zero.position import TrainingPosition
+from node.exchange.left_out import MOST_NAMED, LeftOut
 from protocol.words import counted
 
 GAMES_A_FILE: Final = 32
-MOST_NAMED: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +21,6 @@ class Source:
 
     name: str
     positions: Callable[[], list[TrainingPosition]]
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A game that no training file can hold, and one sentence why."""
-
-    name: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
