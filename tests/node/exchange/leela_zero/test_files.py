@@ -63,7 +63,9 @@ def test_what_leelaz_dumps_is_its_game(tmp_path: Path) -> None:
     weights.write_bytes(LeelaZeroNet.seeded(1, 8, 6).weights().encode())
     plies = 24
     commands = [f"genmove {'bw'[ply % 2]}" for ply in range(plies)]
-    answers, _ = ask(weights, [*commands, f"dump_training b {tmp_path / 'dumped'}"], "-v", "12", "-n", "-r", "0", "-s", "1")
+    answers, _ = ask(
+        weights, [*commands, f"dump_training b {tmp_path / 'dumped'}"], "-v", "12", "-n", "-r", "0", "-s", "1"
+    )
     moves = [parse_vertex(line[2:], 19, 19) for line in answers.splitlines() if len(line) > 2][:plies]
     path = tmp_path / "dumped.0.gz"
     found = list(read_positions(path))
@@ -74,7 +76,9 @@ def test_what_leelaz_dumps_is_its_game(tmp_path: Path) -> None:
     for position, move in zip(found, moves, strict=True):
         assert position.to_move == game.to_move
         assert position.planes == input_planes(boards, game.to_move)
-        assert position.policy[leela_point(move)] > 0  # it was visited, though leelaz need not play the most visited one
+        assert (
+            position.policy[leela_point(move)] > 0
+        )  # it was visited, though leelaz need not play the most visited one
         assert position.is_won == (game.to_move == Colour.BLACK)
         game.play(move)
         boards.append(board_planes(game.stones()))
