@@ -12,11 +12,11 @@ from typing import Final
 from node.exchange.values import vertex
 from node.gtp.command import Command, Stream
 from node.gtp.line import Request
-from node.gtp.pace import MOST_VISITS
 from node.gtp.play_commands import REPORTED_SHARE, answer_of
 from node.gtp.report_text import kata_text, lz_text
 from node.gtp.session import Session
 from node.gtp.wishes import Wishes, parse_wishes
+from node.play.pace import MOST_VISITS
 from node.play.report import Report, report
 
 FIRST_VISITS: Final = 16

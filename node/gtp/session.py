@@ -18,12 +18,12 @@ from native.search import Ply
 from node.exchange.rule_names import NamedRules, by_name
 from node.gtp.clock import Clock
 from node.gtp.errors import BAD_SIZE, Failure
-from node.gtp.pace import MOST_VISITS, Pace
 from node.gtp.table import Table
-from node.gtp.timed import Timed
+from node.play.pace import MOST_VISITS, Pace
 from node.play.player import AnyPlayer, RandomPlayer
 from node.play.resignation import RESIGNING
 from node.play.searcher import Searcher
+from node.play.timed import Timed
 from node.play.worth import worth_of
 
 SEED_DOMAIN: Final = b"gonode/gtp/v1\0"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from native.rules import Colour
 from node.gtp.clock import LAG_S, LEAST_S, NO_LIMIT, Clock, TimeSettings
-from node.gtp.pace import LEAST_VISITS, MOST_VISITS, Pace
+from node.play.pace import LEAST_VISITS, MOST_VISITS, Pace
 
 BLACK = Colour.BLACK
 SECONDS = st.floats(0, 7200, allow_nan=False)

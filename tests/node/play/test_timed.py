@@ -9,8 +9,8 @@ import pytest
 from native.game import Game
 from native.rules import Rules
 from native.search import Ply
-from node.gtp.pace import FIRST_VISITS, Pace
-from node.gtp.timed import Timed
+from node.play.pace import FIRST_VISITS, Pace
+from node.play.timed import Timed
 from tests.node.play.players import small_searcher
 
 GAME = Game(Rules(3, 3, 1))

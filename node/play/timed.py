@@ -13,7 +13,7 @@ from typing import Final
 
 from native.errors import EngineError
 from native.search import Ply
-from node.gtp.pace import FIRST_VISITS, LEAST_VISITS, Pace
+from node.play.pace import FIRST_VISITS, LEAST_VISITS, Pace
 
 FIRST_SHARE: Final = 1 / 8
 """Of the time, for the short search."""
@@ -26,7 +26,7 @@ PROBED_S: Final = 0.1
 
 
 class Timed:
-    """Searches of one session; `search` takes visits, and is measured by `pace`."""
+    """Searches of one game or session; `search` takes visits, and is measured by `pace`."""
 
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
@@ -53,7 +53,7 @@ class Timed:
             with contextlib.suppress(EngineError):  # then the short one's answer counts
                 found.append(search(visits))
 
-        self._late = threading.Thread(target=run, name="gtp-search", daemon=True)
+        self._late = threading.Thread(target=run, name="timed-search", daemon=True)
         self._late.start()
         self._late.join(max(0.0, end_s - monotonic()))
         return found[0] if found else None
