@@ -120,7 +120,7 @@ def ask(path: Path, command: str, within_s: float = ANSWER_WITHIN_S) -> dict[str
             connection.connect(str(path))
             connection.sendall(command.encode() + b"\n")
             answer = json.loads(connection.makefile("rb").readline(MAX_ANSWER_BYTES) or b"null")
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise ControlError(f"No running node answers in {path.parent}.") from None
     if not isinstance(answer, dict):
         raise ControlError(f"The node in {path.parent} gave no answer.")

@@ -113,7 +113,10 @@ async def test_a_socket_that_a_killed_node_left(tmp_path: Path) -> None:
                     await trio.sleep(0.01)
 
 
-@pytest.mark.parametrize("reply", [b"", b"\n", b"null\n", b"[1]\n", b"not json\n", b"\xff\n", b'"text"\n', b"{"])
+ANSWERS = [b"", b"\n", b"null\n", b"[1]\n", b"not json\n", b"\xff\n", b'"text"\n', b"{", b"[" * 100_000 + b"\n"]
+
+
+@pytest.mark.parametrize("reply", ANSWERS, ids=range(len(ANSWERS)))
 async def test_answers_that_are_none(reply: bytes, tmp_path: Path) -> None:
     path = tmp_path / "control.sock"
     listener = trio.socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
