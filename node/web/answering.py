@@ -2,7 +2,7 @@
 
 Page: docs/pages.md. HTML at `/x`, JSON at `/api/v1/x`, same path and query. Invariants: an answer says which head of the log
 it speaks for, and its tag is that log's size and root, the node, and which games are here; a tag that the asker has already
-costs no query.
+costs no query; a file that cannot be read is no mistake of the server's, but a thing to wait for.
 """
 
 import sqlite3
@@ -16,6 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
+from node.disk.store import StoreError
+from node.web.faults import Faults
 from node.web.games import schema as games
 from node.web.guard import FILES
 from node.web.model.schema import reading
@@ -26,6 +28,8 @@ from node.web.rendering import environment, render
 API: Final = "/api/v1"
 SHOWN_ANEW: Final = "no-cache"
 IMMUTABLE: Final = "public, max-age=31536000, immutable"
+UNREADABLE: Final = (sqlite3.Error, StoreError)
+"""What asking ends in where `pages.db`, `games.db` or `node.db` is damaged, or just then made anew."""
 _AGAIN_S: Final = 5
 
 Ask = Callable[[sqlite3.Connection, Request], Any]
@@ -46,8 +50,9 @@ FileAsk = Callable[[sqlite3.Connection, Request], tuple[bytes, Mapping[str, str]
 class Desk:
     """Answers from the file at `path`, for the node with `node` as its key; styles and modules are below `static`."""
 
-    def __init__(self, path: Path, node: bytes, version: str, static: str) -> None:
+    def __init__(self, path: Path, node: bytes, version: str, static: str, faults: Faults) -> None:
         self._path = path
+        self._faults = faults
         self._node = node
         self._version = version
         self._static = static
@@ -95,10 +100,13 @@ class Desk:
         return untagged
 
     def refused(self, request: Request, error: Exception) -> Response:
-        """A page about an error, or its JSON."""
-        status = error.status_code if isinstance(error, HTTPException) else 500
+        """A page about an error, or its JSON; a file that cannot be read is told of."""
+        status = _status(error)
         sentence = _sentence(status, error)
         headers = {"Cache-Control": "no-store"}
+        if isinstance(error, UNREADABLE):
+            self._faults.note(f"A page waits for its file: {error}.")
+            headers["Retry-After"] = str(_AGAIN_S)
         if request.url.path.startswith(API):
             return JSONResponse({"error": sentence}, status, headers)
         if request.url.path.startswith(FILES):
@@ -173,7 +181,15 @@ def _asked(ask: Ask, db: sqlite3.Connection, request: Request) -> Any:
         raise
 
 
+def _status(error: Exception) -> int:
+    if isinstance(error, UNREADABLE):
+        return 503
+    return error.status_code if isinstance(error, HTTPException) else 500
+
+
 def _sentence(status: int, error: Exception) -> str:
+    if isinstance(error, UNREADABLE):
+        return "What this page is made of is damaged, or being made anew. Look again in a few seconds."
     if status == 404 and getattr(error, "detail", "") == "Not Found":
         return "There is no such page."
     if status == 405:

@@ -3,6 +3,7 @@
 Page: docs/pages.md. Permanent names are whole digests; the first digits of one, 8 or more, lead to it.
 """
 
+import errno
 import importlib.metadata
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
@@ -21,12 +22,13 @@ from starlette.types import Receive, Scope, Send
 
 from node.disk.home import Home
 from node.disk.keyring import KeyringError, load_public
-from node.web.answering import API, IMMUTABLE, SHOWN_ANEW, Ask, Desk, Moved
+from node.web.answering import API, IMMUTABLE, SHOWN_ANEW, UNREADABLE, Ask, Desk, Moved
 from node.web.elo_graph import axis_of, elo_graph, elo_view, shown_points
+from node.web.faults import Faults
 from node.web.games.days import END, DayFiles, day_of
 from node.web.games.sgf import SGF_TYPE, game_sgf
 from node.web.guard import Guard
-from node.web.model.schema import NAME, reading
+from node.web.model.schema import NAME
 from node.web.network_map import network_map
 from node.web.own_node import OwnNode
 from node.web.play import Play
@@ -37,7 +39,7 @@ from node.web.queries.game import game
 from node.web.queries.games import games
 from node.web.queries.network import NetworkAnswer, network
 from node.web.queries.overview import Overview, overview
-from node.web.queries.records import NotFound, whole_name
+from node.web.queries.records import whole_name
 from node.web.queries.releases import ReleaseAnswer, release, releases
 from node.web.queries.verification import verification
 from node.web.recomputed import Recomputer
@@ -50,7 +52,7 @@ ZIPPED_BY: Final = 4
 """How hard answers are compressed; more takes longer than it saves."""
 
 
-def make_app(home: Home, *, proxies: Collection[str] = (), hosts: Collection[str] = ()) -> Guard:
+def make_app(home: Home, faults: Faults, *, proxies: Collection[str] = (), hosts: Collection[str] = ()) -> Guard:
     """The application for the node's directory, whose `pages.db` is there (`node.web.model`); the rest is `Guard`'s.
 
     With whom this node is linked is told where `hosts` says that this machine alone asks.
@@ -58,7 +60,7 @@ def make_app(home: Home, *, proxies: Collection[str] = (), hosts: Collection[str
     version = importlib.metadata.version("gonode")
     path, node = home.directory / NAME, _node_key(home)
     static = Static()
-    desk = Desk(path, node, version, static.base)
+    desk = Desk(path, node, version, static.base, faults)
     play = Play(home, path, node)
     days = DayFiles(home.directory)
     recomputer = Recomputer(home.public, home.load_ticket().run)
@@ -84,7 +86,7 @@ def make_app(home: Home, *, proxies: Collection[str] = (), hosts: Collection[str
         ),
         *_both("/verification", desk.page("verification.html", lambda db, request: verification(db, _before(request)))),
         *_both("/bans", desk.page("bans.html", lambda db, request: bans(db, _before(request)))),
-        Route("/proofs/{name}/file", _proof_file(path)),
+        Route("/proofs/{name}/file", desk.file(_named("convictions", "id", _proof_file, "/file"))),
         *_both(
             "/proofs/{name}",
             desk.live_page(
@@ -105,7 +107,7 @@ def make_app(home: Home, *, proxies: Collection[str] = (), hosts: Collection[str
         Route("/static/{path:path}", static.answer),
         *_audit(home, static),
     ]
-    handlers = {HTTPException: desk.refused, 500: desk.refused}
+    handlers = dict.fromkeys((HTTPException, *UNREADABLE, 500), desk.refused)
     pages = Starlette(routes=routes, exception_handlers=handlers)
     whole = (*DEFAULT_EXCLUDED_CONTENT_TYPES, DAY_TYPE)
     app = GZipMiddleware(pages, compresslevel=ZIPPED_BY, exclude_content_types=whole)
@@ -133,7 +135,7 @@ def _named(table: str, column: str, find: Callable[[Connection, bytes, Request],
         name = whole_name(db, table, column, text)
         if text == name.hex():
             return find(db, name, request)
-        place = request.url.path.removeprefix(API).rpartition("/")[0]
+        place = request.url.path.removeprefix(API).removesuffix(end).rpartition("/")[0]
         return Moved(f"{place}/{name.hex()}{end}")
 
     return asked
@@ -206,18 +208,9 @@ def _network(own: OwnNode, page: Callable[[Request], Response]) -> Callable[[Req
     return answer
 
 
-def _proof_file(path: Path) -> Callable[[Request], Response]:
-    def answer(request: Request) -> Response:
-        with reading(path) as db:
-            try:
-                name = whole_name(db, "convictions", "id", request.path_params["name"])
-                data = proof_bytes(db, name)
-            except NotFound as error:
-                raise HTTPException(404, str(error)) from error
-        headers = {"Cache-Control": IMMUTABLE, "Content-Disposition": f'attachment; filename="{name.hex()[:16]}.proof"'}
-        return Response(data, 200, headers, "application/octet-stream")
-
-    return answer
+def _proof_file(db: Connection, name: bytes, request: Request) -> tuple[bytes, Mapping[str, str]]:
+    headers = {"Cache-Control": IMMUTABLE, "Content-Disposition": f'attachment; filename="{name.hex()[:16]}.proof"'}
+    return proof_bytes(db, name), {**headers, "Content-Type": "application/octet-stream"}
 
 
 def _address(found: Any, request: Request) -> Mapping[str, Any]:
@@ -239,7 +232,12 @@ def _audit(home: Home, static: Static) -> list[BaseRoute]:
     async def public(scope: Scope, receive: Receive, send: Send) -> None:
         if not home.public.is_dir():
             raise HTTPException(404)
-        await folder(scope, receive, send)
+        try:
+            await folder(scope, receive, send)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise HTTPException(404) from error
+            raise
 
     return [
         Route("/audit", audit),

@@ -21,10 +21,12 @@ from node.disk.home import Home, HomeError
 from node.disk.lockfile import DirectoryInUse
 from node.web.app import make_app
 from node.web.connections import answer_connections
+from node.web.faults import TOLD_AGAIN_S, Faults
 from node.web.games.day_maker import DayMaker
 from node.web.games.indexer import Indexer
 from node.web.guard import LOCAL, Guard
 from node.web.model.feeder import Feeder, is_busy
+from node.web.seats import Seats
 
 LOOK_AGAIN_S: Final = 1.0
 REST: Final = 1.0
@@ -46,32 +48,43 @@ async def serve_pages(home: Home, host: str, port: int, say: Said, proxies: Coll
 
     `proxies`: addresses of web servers before it, which say for whom they ask.
     """
+    if not home.directory.is_dir():
+        raise HomeError(f"There is no directory {home.directory}.")
+    home.load_ticket()  # or the lock would be made in any directory
     with _alone(home.directory):
         feeder = Feeder(home)
-        indexer, maker = Indexer(home), DayMaker(home)
+        indexer, maker, faults = Indexer(home), DayMaker(home), Faults(say)
         try:
             async with trio.open_nursery() as nursery:
                 await nursery.start(_end_on_signal, nursery.cancel_scope)
                 nursery.start_soon(_feed, feeder, say)
                 nursery.start_soon(_index, indexer, maker, say)
-                app = make_app(home, proxies=proxies, hosts=_hosts(host, proxies))
+                app = make_app(home, faults, proxies=proxies, hosts=_hosts(host, proxies))
                 listener = _listening(host, port)
-                nursery.start_soon(_serve, app, listener)
+                nursery.start_soon(_serve, app, listener, Seats(proxies=proxies), faults)
+                nursery.start_soon(_tell, faults)
                 say(f"Pages of this run: {_url(listener)} (Ctrl-C ends this).")
         finally:
+            faults.tell()
             feeder.close()
             indexer.close()
             maker.close()
 
 
-async def _serve(app: Guard, listener: trio.SocketListener) -> None:
+async def _tell(faults: Faults) -> None:
+    while True:
+        await trio.sleep(TOLD_AGAIN_S)
+        faults.tell()
+
+
+async def _serve(app: Guard, listener: trio.SocketListener, seats: Seats, faults: Faults) -> None:
     config = Config()
     config.accesslog = None
     config.errorlog = "-"
     config.loglevel = "WARNING"
     config.read_timeout = READ_TIMEOUT_S
     config.include_server_header = False
-    await answer_connections(app, config, listener)
+    await answer_connections(app, config, listener, seats, faults)
 
 
 def _hosts(host: str, proxies: Collection[str]) -> Collection[str]:

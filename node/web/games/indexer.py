@@ -16,7 +16,7 @@ from node.web.games.folder import BlobFolders
 from node.web.games.schema import GATE, NAME, PLACE_BITS, TRAINING, VERSION, open_to_write, signer_of
 from node.web.model import contents
 from node.web.model import schema as pages
-from node.web.model.schema import doubts, inode_of, is_damaged, is_spoilt, reading, writing
+from node.web.model.schema import doubts, inode_of, is_damaged, is_spoilt, naming, reading, writing
 
 MOST_GAMES: Final = 5_000_000
 """Under 500 bytes of the file each."""
@@ -32,14 +32,15 @@ class Indexer:
     """Grows `DIR/games.db` beside `DIR/pages.db`; for one thread at a time, and one process (a lock is the caller's)."""
 
     def __init__(self, home: Home, most_games: int = MOST_GAMES) -> None:
-        """Opens the file; raises HomeError, sqlite3.Error."""
+        """Opens the file; raises HomeError, also where the file cannot be used."""
         self._public = home.public
         self._run = home.load_ticket().run
         self._pages = home.directory / pages.NAME
         self._most_games = most_games
         self.path = home.directory / NAME
         self._doubts = doubts(self.path.parent)
-        self._open()
+        with naming(self.path):
+            self._open()
 
     def close(self) -> None:
         """Closes the file."""

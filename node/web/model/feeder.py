@@ -23,6 +23,7 @@ from node.web.model.schema import (
     inode_of,
     is_damaged,
     is_spoilt,
+    naming,
     open_to_write,
     writing,
 )
@@ -39,16 +40,17 @@ class Feeder:
     """Grows `DIR/pages.db`; for one thread at a time, and one process (a lock is the caller's)."""
 
     def __init__(self, home: Home) -> None:
-        """Opens the file; raises HomeError where no node has a log, sqlite3.Error."""
+        """Opens the file; raises HomeError where no node has a log, or the file cannot be used."""
         self._home = home
         self._run = home.load_ticket().run
         if not home.database.is_file():
             raise HomeError(f"{home.directory}: no copy of the log is here.")
         self.path = home.directory / NAME
         self._doubts = doubts(self.path.parent)
-        self._db = open_to_write(self.path, self._run)
-        self._inode = inode_of(self.path)
-        self._begin()
+        with naming(self.path):
+            self._db = open_to_write(self.path, self._run)
+            self._inode = inode_of(self.path)
+            self._begin()
 
     def close(self) -> None:
         """Closes the file."""

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from node.disk.home import HomeError
 from node.web.model import contents, sums
 
 NAME: Final = "pages.db"
@@ -91,6 +92,19 @@ CREATE TABLE roles (
     key BLOB PRIMARY KEY, number INTEGER NOT NULL, role TEXT NOT NULL, name TEXT NOT NULL, ends INTEGER
 ) STRICT, WITHOUT ROWID;
 """
+
+
+class PagesUnusable(HomeError):
+    """One sentence about a file of the pages that SQLite cannot use."""
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Raises PagesUnusable, which names the file, where the block raises an error of SQLite."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise PagesUnusable(f"{path} cannot be used: {error}.") from error
 
 
 def open_to_write(path: Path, run: bytes) -> sqlite3.Connection:
@@ -189,6 +203,7 @@ def reading(path: Path, deadline_s: float = DEADLINE_S) -> Iterator[sqlite3.Conn
         db.row_factory = sqlite3.Row
         db.execute("PRAGMA query_only = ON")
         db.execute("BEGIN")
+        db.execute("SELECT count(*) FROM sqlite_schema")  # from here on it is one moment; a damaged file says so itself
         yield db
     except sqlite3.DatabaseError as error:
         note_doubt(path.parent, error)

@@ -9,6 +9,7 @@ import httpx
 
 from node.disk.home import Home
 from node.web.app import make_app
+from node.web.faults import Faults
 from node.web.games.indexer import Indexer
 from node.web.model.feeder import Feeder
 
@@ -41,10 +42,11 @@ def index(home: Home) -> None:
 
 @asynccontextmanager
 async def visiting(
-    home: Home, address: str = "192.0.2.7", hosts: Collection[str] = ()
+    home: Home, address: str = "192.0.2.7", hosts: Collection[str] = (), said: list[str] | None = None
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """A visitor of the pages of a node's directory; with `hosts` they are for these names alone."""
-    transport = httpx.ASGITransport(app=make_app(home, hosts=hosts), client=(address, 1))
+    """A visitor of the pages of a node's directory; with `hosts` they are for these names alone. `said`: what they tell."""
+    faults = Faults(([] if said is None else said).append)
+    transport = httpx.ASGITransport(app=make_app(home, faults, hosts=hosts), client=(address, 1))
     async with httpx.AsyncClient(transport=transport, base_url=f"http://{HOST}") as client:
         yield client
 

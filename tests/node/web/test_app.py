@@ -12,6 +12,7 @@ import pytest
 from node.disk.home import Home
 from node.matches.ratings import gate_ratings
 from node.web.app import make_app
+from node.web.faults import Faults
 from node.web.guard import AT_ONCE
 from node.web.model.schema import NAME, open_to_write
 from protocol.envelope import Envelope
@@ -365,6 +366,8 @@ async def test_short_names_lead_to_the_whole(shown: Home, shown_world: World) ->
                 assert (answer.status_code, answer.headers["location"]) == (302, f"/{base}/{name}")
             answer = await visitor.get(f"/{base}/{name[:8]}?before=7&x=1")
             assert answer.headers["location"] == f"/{base}/{name}?before=7&x=1"
+            if base == "proofs":
+                assert (await visitor.get(f"/proofs/{name[:8]}/file")).headers["location"] == f"/proofs/{name}/file"
             answer = await visitor.get(f"/api/v1/{base}/{name[:9]}")
             assert answer.headers["location"] == f"/api/v1/{base}/{name}"
             for wrong in (name[:7], "0" * 64, f"{name}0", "x" * 8, "%00" * 9):
@@ -399,7 +402,7 @@ async def test_every_answer_is_guarded(shown: Home) -> None:
 
 
 async def test_who_asks_too_often_waits(shown: Home, autojump_clock: object) -> None:
-    app = make_app(shown)
+    app = make_app(shown, Faults(print))
     async with visiting(shown) as visitor:
         visitor._transport.app = app  # type: ignore[attr-defined]
         statuses = [(await visitor.get("/nothing")).status_code for _ in range(AT_ONCE + 5)]
@@ -426,6 +429,18 @@ async def test_the_audit_page_is_served_beside_the_folder(shown: Home, shown_wor
             missing = await visitor.get(path)
             assert (missing.status_code, missing.text) == (404, "There is no such page.\n")
         assert (await visitor.get("/public/%2e%2e/keys/root")).status_code == 404
+        assert (await visitor.get("/public/%00")).status_code == 404
+
+
+async def test_a_link_that_leads_to_itself_is_no_file(tmp_path: Path) -> None:
+    home = make_home(grown_world(), tmp_path / "looped")
+    (home.public / "loop").symlink_to("loop")
+    async with visiting(home) as visitor:
+        for path in ("loop", "loop/checkpoint"):
+            assert (await visitor.get(f"/public/{path}")).status_code == 404
+        home.public.rename(tmp_path / "public")
+        home.public.symlink_to(home.public)
+        assert (await visitor.get("/public/checkpoint")).status_code == 404
 
 
 async def test_the_folder_to_audit_may_come_later(tmp_path: Path) -> None:

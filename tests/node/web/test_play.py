@@ -17,6 +17,7 @@ from node.disk.home import Home
 from node.play.partner import Partner, Thought
 from node.web import play as web_play
 from node.web.app import make_app
+from node.web.faults import Faults
 from node.web.play import Play
 from node.web.question import MOST_BYTES
 from node.web.searches import Searches
@@ -228,7 +229,7 @@ async def test_one_search_an_address_and_a_few_in_all(
     shown: Home, shown_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(web_play, "searches_here", lambda: 2)
-    thinking, path, app = Thinking(monkeypatch), path_of(shown_world), make_app(shown)
+    thinking, path, app = Thinking(monkeypatch), path_of(shown_world), make_app(shown, Faults(print))
     visitors = [
         httpx.AsyncClient(
             transport=httpx.ASGITransport(app=app, client=(f"192.0.2.{each}", 1)), base_url="http://pages.test"

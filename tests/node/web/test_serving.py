@@ -111,22 +111,6 @@ async def games_at(url: str, is_enough: Callable[[dict[str, int]], bool]) -> int
                 await trio.sleep(0.1)
 
 
-async def test_what_one_connection_sends_ends_no_other(half: Home, capfd: pytest.CaptureFixture[str]) -> None:
-    upgrade = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nHTTP2-Settings: AAAA\r\n\r\n"
-    said: list[str] = []
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(serve_pages, half, "127.0.0.1", 0, said.append)
-        url = await said_something(said)
-        with trio.fail_after(60):
-            async with await trio.open_tcp_stream("127.0.0.1", int(url.rpartition(":")[2])) as stream:
-                await stream.send_all(upgrade.encode())
-                while await stream.receive_some():
-                    pass
-        assert await size_at(url, lambda size: size > 0) == HALF
-        nursery.cancel_scope.cancel()
-    assert "A connection was ended by a fault: InvalidFrameError." in capfd.readouterr().err
-
-
 async def test_a_full_disk_ends_no_page(half: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "FAILED_S", 0.05)
     steps, said, are_full = Feeder.step, list[str](), [False]
@@ -175,6 +159,13 @@ async def test_an_address_that_is_taken(half: Home) -> None:
             await serve_pages(half, "127.0.0.1", port, print)
 
 
+@pytest.mark.parametrize("name", ["pages.db", "games.db"])
+def test_a_file_that_cannot_be_opened_is_named(half: Home, name: str) -> None:
+    (half.directory / name).mkdir()
+    refusal = gonode("web", "--dir", half.directory, "--port", 0).refusal()
+    assert f"{half.directory / name} cannot be used: unable to open database file." in refusal
+
+
 def test_wrong_use_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert "No run is below" in gonode("web").refusal()
@@ -182,6 +173,10 @@ def test_wrong_use_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         Home(tmp_path / ".gonode" / name).store_ticket(ticket_of(grown_world()))
     assert "(one, two)" in gonode("web").refusal()
     assert "no copy of the log" in gonode("web", "--dir", tmp_path / ".gonode" / "one").refusal()
+    assert f"There is no directory {tmp_path / 'none'}." in gonode("web", "--dir", tmp_path / "none").refusal()
+    (tmp_path / "empty").mkdir()
+    assert "no run is here" in gonode("web", "--dir", tmp_path / "empty").refusal()
+    assert list((tmp_path / "empty").iterdir()) == []
     assert "without --static" in gonode("web", "--static", tmp_path / "out", "--port", 1).refusal()
     assert "wants an IP address" in gonode("web", "--proxy", "front").refusal()
     assert "with --static" in gonode("web", "--folder", "public/").refusal()
