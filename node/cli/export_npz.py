@@ -1,6 +1,7 @@
 """`gonode export npz`: games of a run as KataGo's training rows."""
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,12 +32,21 @@ def npz(
     directory: Path, out: Path, release: str, contributor: str, newest: int | None, pos_len: int, as_json: bool
 ) -> int:
     """Write games of a run as training rows in KataGo's layout, for its shuffle.py and train.py: a row a full search."""
+    from node.cli.audit_screen import Bar, Lines
     from node.exchange.katago.export import export_rows
     from node.exchange.run_games import RunGames, Wanted
     from node.training.admitted import load_admitted
+    from verification.audit.folder import Progress
 
     games = RunGames(load_admitted(directory), Wanted(release, contributor, (), newest))
-    exported = export_rows(games, out, pos_len)
+    screen, most = Bar() if sys.stderr.isatty() else Lines(), games.most
+    try:
+        exported = export_rows(
+            *(games.oldest_first(), out, pos_len),
+            hear=lambda done: screen.hear(Progress("export", "games", done, most)),
+        )
+    finally:
+        screen.clear()
     if as_json:
         click.echo(json.dumps(summarise(exported) | {"missing_batches": games.missing}))
     else:

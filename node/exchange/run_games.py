@@ -82,6 +82,35 @@ class RunGames:
                 left = None if left is None else left - 1
                 yield game
 
+    def oldest_first(self) -> Iterator[RunGame]:
+        """The same games in the order in which the log released them; raises ProtocolError for a damaged blob."""
+        if self._names:
+            yield from reversed(tuple(self))
+            return
+        self.missing = 0
+        batches, passed_over = self._batches, 0
+        if self._newest is not None:
+            batches, passed_over = self._last(self._newest)
+        for batch in batches:
+            games = self._games(batch)
+            yield from games[passed_over:]
+            passed_over -= min(passed_over, len(games))
+
+    @property
+    def most(self) -> int:
+        """Not more games than these, by what the headers say."""
+        games = sum(batch.header.games for batch in self._batches)
+        return games if self._newest is None else min(games, self._newest)
+
+    def _last(self, games: int) -> tuple[list[BatchInfo], int]:
+        """The last batches that have so many games here, and how many too many these are."""
+        for start in range(len(self._batches) - 1, -1, -1):
+            header = self._batches[start].header
+            games -= header.games if self._admitted.blobs.has(header.blob_digest) else 0
+            if games <= 0:
+                return self._batches[start:], -games
+        return self._batches, 0
+
     def _games(self, batch: BatchInfo) -> list[RunGame]:
         state, header = self._admitted.state, batch.header
         blob = self._admitted.blobs.get(header.blob_digest)

@@ -3,17 +3,16 @@
 Rules of the search (KataGo's, `searchIsLadderCaptured`): the attacker plays on the chain's two liberties and has to leave it
 one each time; the defender, in atari, extends or takes a neighbour that is in atari, and escapes with two liberties. Where
 the attacker leaves a ko, the defender escapes. Suicide is not played. What costs more than MOST_NODES moves counts as an
-escape; KataGo's own limit is 25,000.
+escape, as there.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from native.rules import Colour
+from node.exchange.katago.lattice import Lattice, each, lattice
 
-MOST_NODES: Final = 5000
+MOST_NODES: Final = 25_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,162 +28,159 @@ class _TooLong(Exception):
     pass
 
 
-@lru_cache
-def _neighbours(side: int) -> tuple[tuple[int, ...], ...]:
-    return tuple(
-        tuple(
-            row * side + col
-            for row, col in ((r - 1, c), (r + 1, c), (r, c - 1), (r, c + 1))
-            if 0 <= row < side and 0 <= col < side
-        )
-        for r in range(side)
-        for c in range(side)
-    )
-
-
 def find_ladders(stones: bytes, side: int, ko: int | None) -> Ladders:
     """The ladders on a board (a Colour a point); `ko`: the point where a simple ko may not be taken back now."""
-    near = _neighbours(side)
-    seen: set[int] = set()
-    caught: set[int] = set()
-    working: dict[int, set[int]] = {Colour.BLACK: set(), Colour.WHITE: set()}
-    for point, colour in enumerate(stones):
-        if colour == Colour.EMPTY or point in seen:
-            continue
-        chain, liberties = chain_of(stones, near, point)
-        seen |= chain
-        if len(liberties) == 1:
-            if _Search(near, point, colour).is_caught(stones):
-                caught |= chain
-        elif len(liberties) == 2:
-            moves = set()
-            for move in liberties:
-                after = None if move == ko else _play(stones, near, move, 3 - colour)
-                if after is not None and _Search(near, point, colour).is_caught(after[0]):
-                    moves.add(move)
-            if moves:
-                caught |= chain
-                working[colour] |= moves
-    return Ladders(frozenset(caught), {colour: frozenset(moves) for colour, moves in working.items()})
+    board = lattice(side)
+    black, white = board.points(stones, Colour.BLACK), board.points(stones, Colour.WHITE)
+    barred = 0 if ko is None else board.point(ko)
+    caught, working = 0, {}
+    for colour, own, other in ((Colour.BLACK, black, white), (Colour.WHITE, white, black)):
+        left, moves = own, 0
+        while left:
+            point = left & -left
+            chain = board.chain(own, point)
+            left &= ~chain
+            liberties = board.near(chain) & ~(own | other)
+            if (count := liberties.bit_count()) > 2:
+                continue
+            if count == 1:
+                caught |= chain if _Search(board, point).is_caught(own, other) else 0
+                continue
+            found = 0
+            for move in each(liberties & ~barred):
+                if (board.near(liberties ^ move) & ~(own | other | move)).bit_count() > 2:
+                    continue  # it extends to three liberties
+                after = _play(board, move, other, own)
+                if after is not None and _Search(board, point).is_caught(after[1], after[0]):
+                    found |= move
+            caught |= chain if found else 0
+            moves |= found
+        working[int(colour)] = frozenset(board.numbers(moves))
+    return Ladders(frozenset(board.numbers(caught)), working)
 
 
 def find_ko(before: bytes, after: bytes, side: int, move: int) -> int | None:
-    """The point that a simple ko forbids after a move: where it took a single stone and is itself alone in atari there."""
-    if move >= len(after):
+    """The point that a simple ko forbids after a move: where it took a single stone and is itself alone in atari there.
+    A pass and a suicide leave none."""
+    if move >= len(after) or not after[move]:
         return None
     taken = [point for point, stone in enumerate(before) if stone and not after[point]]
     if len(taken) != 1 or before[taken[0]] == after[move]:
         return None
-    chain, liberties = chain_of(after, _neighbours(side), move)
-    return taken[0] if len(chain) == len(liberties) == 1 else None
+    board = lattice(side)
+    own, empty = board.points(after, after[move]), board.points(after, Colour.EMPTY)
+    near = board.near(board.point(move))
+    return taken[0] if not near & own and (near & empty).bit_count() == 1 else None
 
 
-def chain_of(stones: bytes | bytearray, near: tuple[tuple[int, ...], ...], point: int) -> tuple[set[int], set[int]]:
-    """The stones of a chain, and its liberties."""
-    colour, chain, liberties, waiting = stones[point], {point}, set(), [point]
-    while waiting:
-        for other in near[waiting.pop()]:
-            if not stones[other]:
-                liberties.add(other)
-            elif stones[other] == colour and other not in chain:
-                chain.add(other)
-                waiting.append(other)
-    return chain, liberties
-
-
-def _play(stones: bytes, near: tuple[tuple[int, ...], ...], move: int, colour: int) -> tuple[bytes, int | None] | None:
-    """The board after a move on an empty point, and the point of a ko; None for suicide."""
-    board = bytearray(stones)
-    board[move] = colour
-    taken: set[int] = set()
-    for other in near[move]:
-        if board[other] == 3 - colour:
-            chain, liberties = chain_of(board, near, other)
-            if not liberties:
+def _play(board: Lattice, move: int, own: int, other: int) -> tuple[int, int, int] | None:
+    """The stones of both after a move on an empty point, its player's first, and the point of a ko; None for suicide."""
+    own |= move
+    taken, near = 0, board.near(move)
+    for stone in each(near & other):
+        if not stone & taken:
+            chain = board.chain(other, stone)
+            if not board.near(chain) & ~(own | other):
                 taken |= chain
-                for point in chain:
-                    board[point] = 0
-    chain, liberties = chain_of(board, near, move)
-    if not liberties:
-        return None
-    ko = taken.pop() if len(taken) == len(chain) == len(liberties) == 1 else None
-    return bytes(board), ko
+    if not taken:
+        is_alive = near & ~(own | other) or board.near(board.chain(own, move)) & ~(own | other)
+        return (own, other, 0) if is_alive else None
+    other &= ~taken
+    is_ko = taken.bit_count() == 1 and not near & own and (near & ~other).bit_count() == 1
+    return own, other, taken if is_ko else 0
 
 
 class _Search:
-    """Whether one chain of a colour gets away."""
+    """Whether the chain of one stone gets away; `own` are the stones of its colour."""
 
-    def __init__(self, near: tuple[tuple[int, ...], ...], point: int, colour: int) -> None:
-        self._near, self._point, self._colour = near, point, colour
-        self._left, self._deepest = MOST_NODES, len(near) * 3 // 2
+    def __init__(self, board: Lattice, point: int) -> None:
+        self._board, self._point = board, point
+        self._left, self._deepest = MOST_NODES, board.all.bit_count() * 3 // 2
 
-    def is_caught(self, stones: bytes) -> bool:
+    def is_caught(self, own: int, other: int) -> bool:
         """The chain is in atari and its owner to move; no ko hinders."""
         try:
-            return self._defend(stones, None, 0)
+            return self._defend(own, other, 0, 0)
         except _TooLong:
             return False
 
-    def _defend(self, stones: bytes, ko: int | None, depth: int) -> bool:
-        chain, liberties = chain_of(stones, self._near, self._point)
-        if len(liberties) >= 2 or ko is not None:
+    def _defend(self, own: int, other: int, ko: int, depth: int) -> bool:
+        board = self._board
+        chain = board.chain(own, self._point)
+        liberties = board.near(chain) & ~(own | other)
+        if ko or liberties & (liberties - 1):
             return False
-        moves = [*self._takes(stones, chain), *liberties]
-        return all(
-            self._attack(*after, depth + 1)
-            for move in moves
-            if (after := self._after(stones, move, self._colour)) is not None
-        )
-
-    def _attack(self, stones: bytes, ko: int | None, depth: int) -> bool:
-        chain, liberties = chain_of(stones, self._near, self._point)
-        if len(liberties) <= 1 or depth >= self._deepest:
-            return True
-        if len(liberties) >= 3:
+        longer = own | liberties
+        if (board.near(board.chain(longer, self._point)) & ~(longer | other)).bit_count() >= 3:
             return False
-        moves = sorted(liberties)
-        free = {move: sum(not stones[other] for other in self._near[move]) for move in moves}
-        if not any(free.values()) and self._is_double_ko(stones, moves) and not any(self._takes(stones, chain)):
-            return True
-        if moves[1] not in self._near[moves[0]]:
-            wide = [move for move in moves if free[move] >= 3]
-            if len(wide) == 2:
+        for move in each(liberties | self._takes(own, other, chain)):
+            self._count()
+            after = _play(board, move, own, other)
+            if after is not None and not self._attack(*after, depth + 1):
                 return False
-            moves = wide or moves
-        moves.sort(key=lambda move: -free[move])
-        return any(
-            self._defend(*after, depth + 1)
-            for move in moves
-            if move != ko and (after := self._after(stones, move, 3 - self._colour)) is not None
-        )
+        return True
 
-    def _after(self, stones: bytes, move: int, colour: int) -> tuple[bytes, int | None] | None:
+    def _attack(self, own: int, other: int, ko: int, depth: int) -> bool:
+        board = self._board
+        chain = board.chain(own, self._point)
+        empty = board.all & ~(own | other)
+        liberties = board.near(chain) & empty
+        count = liberties.bit_count()
+        if count <= 1 or depth >= self._deepest:
+            return True
+        if count >= 3:
+            return False
+        moves = [(move, (board.near(move) & empty).bit_count()) for move in each(liberties)]
+        (one, first), (two, second) = moves
+        if (
+            not first
+            and not second
+            and self._is_double_ko(own, other, (one, two))
+            and not self._takes(own, other, chain)
+        ):
+            return True
+        if not board.near(one) & two:
+            if first >= 3 and second >= 3:
+                return False
+            moves = [(move, room) for move, room in moves if room >= 3] or moves
+        for move, _ in sorted(moves, key=lambda pair: -pair[1]):
+            if move == ko:
+                continue
+            self._count()
+            after = _play(board, move, other, own)
+            if after is not None and self._defend(after[1], after[0], after[2], depth + 1):
+                return True
+        return False
+
+    def _count(self) -> None:
         if not self._left:
             raise _TooLong
         self._left -= 1
-        return _play(stones, self._near, move, colour)
 
-    def _takes(self, stones: bytes, chain: set[int]) -> Iterator[int]:
+    def _takes(self, own: int, other: int, chain: int) -> int:
         """Moves that take neighbours of the chain."""
-        seen: set[int] = set()
-        for point in chain:
-            for other in self._near[point]:
-                if stones[other] == 3 - self._colour and other not in seen:
-                    neighbour, liberties = chain_of(stones, self._near, other)
-                    seen |= neighbour
-                    if len(liberties) == 1:
-                        yield from liberties
+        board, found = self._board, 0
+        left = board.near(chain) & other
+        while left:
+            neighbour = board.chain(other, left & -left)
+            left &= ~neighbour
+            liberties = board.near(neighbour) & ~(own | other)
+            if not liberties & (liberties - 1):
+                found |= liberties
+        return found
 
-    def _is_double_ko(self, stones: bytes, moves: list[int]) -> bool:
+    def _is_double_ko(self, own: int, other: int, moves: tuple[int, int]) -> bool:
         """The attacker could take a single stone at either liberty, and connecting there gives at most two liberties."""
+        board = self._board
         for move in moves:
-            around = self._near[move]
-            if any(stones[other] != self._colour for other in around):
+            near = board.near(move)
+            if near & ~own:
                 return False
-            single = [chain_of(stones, self._near, other) for other in around]
-            if [len(chain) for chain, liberties in single if len(liberties) == 1] != [1]:
+            chains = [board.chain(own, stone) for stone in each(near)]
+            single = [chain for chain in chains if (board.near(chain) & ~(own | other)).bit_count() == 1]
+            if len(single) != 1 or single[0].bit_count() != 1:
                 return False
-            after = _play(stones, self._near, move, self._colour)
-            if after is not None and len(chain_of(after[0], self._near, move)[1]) > 2:
+            joined = board.near(board.chain(own | move, move)) & ~(own | other | move)
+            if joined.bit_count() > 2:
                 return False
         return True
