@@ -109,10 +109,15 @@ class EpochKeeper:
             await self._member.reach.backoff.until_ready()
 
     def _is_approved(self) -> bool:
-        """Whether the root names this verifier now; says once when it does not."""
+        """Whether the root names this verifier now; says once when it does not, and once when it does at last."""
         role = self._member.state.role_of(self._secret.public)
         if role is not None and role.role == VERIFIER:
-            self.unapproved_since = None
+            if self.unapproved_since is not None:
+                self.unapproved_since = None
+                version = self._member.state.root.version
+                self._member.events(
+                    "approved", f"Root version {version} approves this verifier's key: it judges from now on."
+                )
             return True
         if self.unapproved_since is None:
             self.unapproved_since = trio.current_time()

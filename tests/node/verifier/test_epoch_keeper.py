@@ -117,4 +117,6 @@ async def test_a_key_that_is_not_approved_posts_nothing_and_says_so_once(
         dataclasses.replace(world.root, run=world.run, version=2, roles=roles, witness_threshold=2), world.root_key
     )
     await desk.keep(5)
-    assert (desk.epochs(), desk.said, desk.keeper.unapproved_since) == ([False], ["waiting"], None)
+    assert (desk.epochs(), desk.said, desk.keeper.unapproved_since) == ([False], ["waiting", "approved"], None)
+    await desk.keep(5)
+    assert desk.said == ["waiting", "approved"]
