@@ -1,9 +1,12 @@
 """Ladders on boards that people can read."""
 
+from random import Random
+
 import pytest
 
 from native.rules import Colour
 from node.exchange.katago.ladders import find_ko, find_ladders
+from node.exchange.katago.lattice import lattice
 
 
 def board(text: str) -> tuple[bytes, int]:
@@ -58,3 +61,37 @@ def test_where_a_ko_is() -> None:
     after[6], after[5] = Colour.BLACK, Colour.EMPTY
     assert find_ko(before, bytes(after), side, 6) == 5
     assert find_ko(before, before, side, 16) is None
+
+
+def test_a_suicide_leaves_no_ko() -> None:
+    """White fills its own last liberty: the two stones go, and the one that was there before is no stone that was taken."""
+    before, side = board("OX./.X./X.. ".replace("/", "\n"))
+    after = bytearray(before)
+    after[0] = Colour.EMPTY
+    assert find_ko(before, bytes(after), side, 3) is None
+
+
+@pytest.mark.parametrize("side", [1, 2, 5, 19])
+def test_sets_of_points(side: int) -> None:
+    """Neighbours and chains as by rows and columns."""
+    rng, found = Random(side), lattice(side)
+    assert list(found.numbers(found.all)) == list(range(side * side))
+    for _ in range(50):
+        stones = bytes(rng.choices((0, 1, 2), k=side * side))
+        own = {point for point, stone in enumerate(stones) if stone == 1}
+        assert set(found.numbers(found.points(stones, 1))) == own
+        near = {point: neighbours(point, side) for point in range(side * side)}
+        assert set(found.numbers(found.near(found.points(stones, 1)))) == {
+            each for point in own for each in near[point]
+        }
+        for point in own:
+            chain = {point}
+            while grown := {each for stone in chain for each in near[stone] & own} - chain:
+                chain |= grown
+            assert set(found.numbers(found.chain(found.points(stones, 1), found.point(point)))) == chain
+
+
+def neighbours(point: int, side: int) -> set[int]:
+    row, column = divmod(point, side)
+    around = ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1))
+    return {r * side + c for r, c in around if 0 <= r < side and 0 <= c < side}
