@@ -61,7 +61,7 @@ def init(
     owners = [parse_key_request(text, "root") for text in root_keys]
     choices = parse_choices(presets, settings)
     run = found_run(directory, source, keys, address, choices, owners, threshold, expires or UNSET)
-    click.echo(describe(run), err=True)
+    click.echo(describe(run, directory), err=True)
     if owners:
         tell_missing(directory)
     click.echo(run.ticket.encode())

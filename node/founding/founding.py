@@ -121,13 +121,14 @@ def load_founding(home: Home) -> tuple[Envelope, Envelope]:
     return envelopes
 
 
-def describe(run: FoundedRun) -> str:
-    """What a founder should know: the run's id, its keys, and the power of its gate."""
+def describe(run: FoundedRun, directory: Path) -> str:
+    """What the founder of the run in `directory` should know: its id, its keys, what comes next, the power of its gate."""
     from verification.power import describe_power
 
     gate, root = run.manifest.gate, run.root
     power = f"The power of a gate of more than {MOST_SIMULATED} games is not simulated here."
-    keeping = "The root's key can replace every other key: move DIR/keys/root to offline storage and keep a copy."
+    secret = Home(directory).key("root")
+    keeping = f"The root's key can replace every other key: move {secret} to offline storage and keep a copy."
     if not run.envelopes[0].signatures:
         keeping = (
             f"Root keys: {len(root.keys)}, of whom {root.threshold} have to sign before the coordinator starts, and every "
@@ -137,8 +138,17 @@ def describe(run: FoundedRun) -> str:
     return "\n".join(
         (
             f"Run {run.manifest.name}, id {run.run.hex()}.",
-            f"Verifiers: {len(root.verifiers)}, of whom {root.witness_threshold} must cosign.",
+            _witnesses(root, directory),
             keeping,
             describe_power(gate) if gate.games <= MOST_SIMULATED else power,
         )
+    )
+
+
+def _witnesses(root: Root, directory: Path) -> str:
+    if root.verifiers:
+        return f"Verifiers: {len(root.verifiers)}, of whom {root.witness_threshold} must cosign."
+    return (
+        f"Verifiers: none. Nothing counts until one is approved: gonode root sign {directory} --verifier KEY, with the KEY "
+        "that it prints by gonode verify TICKET --request."
     )

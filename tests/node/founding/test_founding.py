@@ -136,11 +136,18 @@ def test_a_gate_that_can_never_pass_founds_no_run(games: int, is_enough: bool, t
 
 def test_a_description_says_who_must_cosign_and_what_the_gate_does(tmp_path: Path) -> None:
     made = found_run(tmp_path, None, KEYS[:3], ADDRESS)
-    text = describe(replace(made, manifest=_with_gate(made.manifest, games=20)))
+    text = describe(replace(made, manifest=_with_gate(made.manifest, games=20)), tmp_path)
     assert made.run.hex() in text
     assert "Verifiers: 3, of whom 2 must cosign." in text
+    assert f"move {tmp_path / 'keys' / 'root'} to offline storage" in text
     assert "+200 Elo: passes" in text
-    assert "not simulated" in describe(replace(made, manifest=_with_gate(made.manifest, games=1_000_000)))
+    assert "not simulated" in describe(replace(made, manifest=_with_gate(made.manifest, games=1_000_000)), tmp_path)
+
+
+def test_without_a_verifier_it_says_what_is_needed(tmp_path: Path) -> None:
+    text = describe(found_run(tmp_path, None, [], ADDRESS), tmp_path)
+    assert f"Verifiers: none. Nothing counts until one is approved: gonode root sign {tmp_path} --verifier KEY" in text
+    assert "of whom" not in text
 
 
 def _with_gate(manifest: Manifest, games: int) -> Manifest:
