@@ -33,6 +33,7 @@ from node.status import Queue
 from protocol.admission import REJECTED
 from protocol.ed25519 import SecretKey
 from protocol.game_block import GameHeader
+from protocol.words import counted
 from verification.releases import ReleaseInfo
 from verification.setup import selfplay_job, selfplay_series
 
@@ -240,7 +241,9 @@ class Contributor:
 
         await self._pack(release, final=False)
         slots = trio.Semaphore(self._in_flight)
-        member.events("playing", f"Playing with release {release.name}.", release=release.name, counter=first)
+        begun = len(self._kept(release) - kept)
+        text = f"Playing with release {release.name}{_goes_on(begun, len(kept))}."
+        member.events("playing", text, release=release.name, counter=first, begun=begun, kept=len(kept))
         counter = first
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._give_up, release, nursery.cancel_scope)
@@ -347,6 +350,13 @@ class Contributor:
             self.outbox.put(BATCH, envelope.digest, envelope)
             member.store.put_series(Series(release.id, first + len(blocks), final))
             member.store.drop_games(release.id, first + len(blocks))
+
+
+def _goes_on(begun: int, kept: int) -> str:
+    """What of an earlier start is gone on with, in words; empty where that is nothing."""
+    games = ((begun, "game", "in flight"), (kept, "finished game", "not sent yet"))
+    parts = [f"{counted(number, noun)} {where}" for number, noun, where in games if number]
+    return f", going on with what is kept: {', '.join(parts)}" if parts else ""
 
 
 def _go_on_below() -> int:

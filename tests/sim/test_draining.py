@@ -44,6 +44,10 @@ async def drained_again_and_again(folder: Path) -> Simulation:
         await sim.opened(ada)
         lost = engine.searched - sum(engine.finished.values()) - rest_of(ada.role.engine, engine.finished)  # type: ignore[union-attr]
         assert lost == 0
+        begins = [event for event in sim.said("playing", ada) if event.values["begun"]]
+        assert len(begins) > DRAINS // 2
+        assert all(", going on with what is kept: " in event.text for event in begins)
+        assert " in flight" in begins[0].text
         await sim.finish()
         sim.settle()
         return sim
