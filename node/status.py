@@ -135,13 +135,15 @@ class ReleaseState:
 
 @dataclass(frozen=True, slots=True)
 class Coordinating:
-    """A coordinator's own: the trainer's last word, pairs counted in the open gate, what others did against the rules."""
+    """A coordinator's own: the trainer's last word, what others did against the rules, and of the open gate how many pairs
+    are counted and how many are played, which count once those before them do and a verifier accepted them."""
 
     doing: str
     training: Progress | None
     faults: tuple[str, ...]
     releases: tuple[ReleaseState, ...]
     gate: int | None
+    gate_played: int | None
 
     def to_json(self) -> dict[str, Any]:
         """As the status has it; `training` is an empty object before the trainer said anything."""

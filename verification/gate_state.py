@@ -73,6 +73,11 @@ class GateState:
         """How many pairs were given out."""
         return sum(slot.assignment.pairs for slot in self.slots)
 
+    @property
+    def played_pairs(self) -> int:
+        """How many pairs have a result that nobody refused, whether they count already or not."""
+        return sum(slot.assignment.pairs for slot in self.slots if slot.result is not None and not slot.is_rejected)
+
     def count(self) -> None:
         """Counts the complete slots that follow the counted prefix."""
         while self.counted < len(self.slots) and self.slots[self.counted].is_complete:

@@ -167,12 +167,14 @@ class Coordinator:
             self._filler.queue,
             self._repeater.queue,
         ]
+        gate = state.gates.open
         work = Coordinating(
             doing="draining" if self._working.cancel_called else self.doing,
             training=self._cycle.progress,
             faults=(*(fault.reason for fault in state.faults), *self.prosecutor.faults, *self._overseer.faults),
             releases=tuple(ReleaseState(info.name, info.number, info.steps) for info in state.releases.all[1:]),
-            gate=None if state.gates.open is None else state.gates.open.decision.pairs,
+            gate=None if gate is None else gate.decision.pairs,
+            gate_played=None if gate is None else gate.played_pairs,
         )
         return status_of(self._member, self._secret.public, self._outbox, queues, work)
 

@@ -257,6 +257,12 @@ FAMILIES: Final = (
     # a coordinator
     Family("gonode_releases", _GAUGE, "Releases after release 0.", _of(Coordinating, lambda w: len(w.releases))),
     Family("gonode_gate_pairs", _GAUGE, "Pairs counted in the open gate.", _of(Coordinating, lambda w: w.gate)),
+    Family(
+        "gonode_gate_played_pairs",
+        _GAUGE,
+        "Pairs of the open gate that have a result, counted or not.",
+        _of(Coordinating, lambda w: w.gate_played),
+    ),
     Family("gonode_training_step", _GAUGE, "Step of the training that runs, or ran last.", _of(Coordinating, _step)),
     Family("gonode_training_steps", _GAUGE, "Steps of that training.", _of(Coordinating, _steps)),
     Family(

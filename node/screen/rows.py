@@ -115,7 +115,8 @@ def doing_words(work: Coordinating) -> str:
     if work.doing == "training" and work.training is not None:
         return f"training {training_words(work.training)}"
     if work.doing == "gating" and work.gate is not None:
-        return f"gating, {_counted(work.gate, 'pair')} counted"
+        played = f" of {work.gate_played:,} played" if (work.gate_played or 0) > work.gate else ""
+        return f"gating, {_counted(work.gate, 'pair')} counted{played}"
     return work.doing
 
 

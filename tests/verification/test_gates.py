@@ -22,9 +22,9 @@ def test_pairs_count_in_order_of_assignment() -> None:
     first, second = assign(world, "ada"), assign(world, "bob")
     gate = gate_of(world)
     accept(world, answer(world, second, "bob", [WON, WON]))
-    assert gate.scores == []
+    assert (gate.scores, gate.played_pairs) == ([], 2)
     info = answer(world, first, "ada", [LOST, SPLIT])
-    assert gate.scores == []
+    assert (gate.scores, gate.played_pairs) == ([], 4)
     accept(world, info)
     assert gate.scores == [0, 2, 4, 4]
     assert gate.decision.counts == (1, 0, 1, 0, 2)

@@ -17,7 +17,7 @@ from node.disk.home import HomeError
 from node.web.model import contents, sums
 
 NAME: Final = "pages.db"
-VERSION: Final = 5
+VERSION: Final = 6
 DEADLINE_S: Final = 2.0
 CHECK_S: Final = 60.0
 _STEPS_A_LOOK: Final = 2000
@@ -64,8 +64,8 @@ CREATE TABLE gates (
     entry INTEGER PRIMARY KEY, cycle INTEGER NOT NULL, network BLOB NOT NULL, shape TEXT NOT NULL, steps INTEGER NOT NULL,
     samples INTEGER NOT NULL, rows INTEGER NOT NULL, base INTEGER NOT NULL,
     kind TEXT NOT NULL, elo0 INTEGER NOT NULL, elo1 INTEGER NOT NULL,
-    pairs INTEGER NOT NULL, counts TEXT NOT NULL, llr_micro INTEGER NOT NULL, state TEXT NOT NULL, record_entry INTEGER,
-    release INTEGER, unix_s INTEGER, elo REAL, elo_error REAL
+    pairs INTEGER NOT NULL, played INTEGER NOT NULL, counts TEXT NOT NULL, llr_micro INTEGER NOT NULL,
+    state TEXT NOT NULL, record_entry INTEGER, release INTEGER, unix_s INTEGER, elo REAL, elo_error REAL
 ) STRICT;
 CREATE INDEX gates_by_release ON gates (release);
 CREATE INDEX gates_by_base ON gates (base, entry);

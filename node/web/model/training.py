@@ -77,7 +77,7 @@ def write_gates(db: sqlite3.Connection, state: LogState, time_of: TimeOf) -> Non
         is_rated = gate.record is not None and gate.record.pairs > 0 and gate.index in ratings
         rating = ratings[gate.index] if is_rated else (None, None)
         db.execute(
-            f"INSERT OR REPLACE INTO gates VALUES ({', '.join('?' * 20)})",
+            f"INSERT OR REPLACE INTO gates VALUES ({', '.join('?' * 21)})",
             (*_of_train(state, gate), *_of_gate(gate), released.get(gate.index), unix_s, *rating),
         )
 
@@ -86,10 +86,10 @@ def write_open_gate(db: sqlite3.Connection, state: LogState) -> None:
     """Writes how the open gate stands."""
     gate = state.gates.open
     if gate is not None:
-        pairs, counts, llr_micro, passed, record = _of_gate(gate)
+        pairs, played, counts, llr_micro, passed, record = _of_gate(gate)
         db.execute(
-            "UPDATE gates SET pairs = ?, counts = ?, llr_micro = ?, state = ?, record_entry = ? WHERE entry = ?",
-            (pairs, counts, llr_micro, passed, record, gate.index),
+            "UPDATE gates SET pairs = ?, played = ?, counts = ?, llr_micro = ?, state = ?, record_entry = ? WHERE entry = ?",
+            (pairs, played, counts, llr_micro, passed, record, gate.index),
         )
 
 
@@ -136,9 +136,16 @@ def _of_gate(gate: GateState) -> tuple[object, ...]:
     if gate.record is not None:
         word = PASSED if gate.record.passed else REFUSED
         record = gate.record
-        return capped(record.pairs), _counts(record.counts), record.llr_micro, word, gate.record_index
+        return (
+            capped(record.pairs),
+            capped(record.pairs),
+            _counts(record.counts),
+            record.llr_micro,
+            word,
+            gate.record_index,
+        )
     decision = gate.decision
-    return decision.pairs, _counts(decision.counts), decision.llr_micro, OPEN, None
+    return decision.pairs, capped(gate.played_pairs), _counts(decision.counts), decision.llr_micro, OPEN, None
 
 
 def _counts(counts: tuple[int, ...]) -> str:

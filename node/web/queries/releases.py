@@ -19,7 +19,7 @@ FROM releases r LEFT JOIN gates g ON g.release = r.number LEFT JOIN releases p O
     LEFT JOIN sums_by_release s ON s.release = r.number
 """
 _GATE = """
-SELECT entry, cycle, network, shape, steps, samples, rows, base, kind, elo0, elo1, pairs, counts, llr_micro, state,
+SELECT entry, cycle, network, shape, steps, samples, rows, base, kind, elo0, elo1, pairs, played, counts, llr_micro, state,
     record_entry, release, unix_s, elo, elo_error FROM gates
 """
 
@@ -55,7 +55,8 @@ class ReleaseLine:
 class GateLine:
     """The gate of the candidate whose train record is at `entry`; `state` is open, passed or refused.
 
-    `counts` are pairs by score, from 0 to 1 in quarters; `elo0` and `elo1` bounds as the policy `kind` has them.
+    `pairs` are counted, `played` those with a result; `counts` are pairs by score, from 0 to 1 in quarters; `elo0` and
+    `elo1` bounds as the policy `kind` has them.
     """
 
     entry: int
@@ -70,6 +71,7 @@ class GateLine:
     elo0: int
     elo1: int
     pairs: int
+    played: int
     counts: str
     llr_micro: int
     state: str

@@ -73,6 +73,8 @@ def test_others() -> None:
     assert coordinator["gonode_log_faults"] == {(): 0.0}
     assert (coordinator["gonode_training_step"], coordinator["gonode_training_steps"]) == ({(): 4.0}, {(): 9.0})
     assert "gonode_gate_pairs" not in coordinator
+    gating = read(status(replace(COORDINATING, gate=3, gate_played=8)))
+    assert (gating["gonode_gate_pairs"], gating["gonode_gate_played_pairs"]) == ({(): 3.0}, {(): 8.0})
     assert "gonode_training_steps" not in read(status(COORDINATING))
     relay = read(status(RELAYING))
     assert relay["gonode_relay_places"] == {(): 2.0}

@@ -23,7 +23,7 @@ from node.status import (
 KEY = bytes.fromhex("9c41e07b" + "00" * 28)
 ENGINE = EngineState("cpu", "avx2", threads=4, games=4, restarts=0, canaries=9, under_way=16)
 CONTRIBUTING = Contributing("mira", 41, 1204, 120_400, Played(41, 1204), None, None)
-COORDINATING = Coordinating("gating", None, (), (), None)
+COORDINATING = Coordinating("gating", None, (), (), None, None)
 RELAYING = Relaying(1, 2, 3)
 
 

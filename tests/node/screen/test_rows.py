@@ -110,15 +110,19 @@ def test_what_waits_and_why() -> None:
             Row("copying", ("1,234 blobs", "shows log 80", "0 missing"), Tone.GOOD),
         ),
         (
-            status(Coordinating("training", None, (), (RELEASE, RELEASE), None)),
+            status(Coordinating("training", None, (), (RELEASE, RELEASE), None, None)),
             Row("leading", ("training", "2 releases"), Tone.GOOD),
         ),
         (
-            status(Coordinating("training", PROGRESS, (), (), None)),
+            status(Coordinating("training", PROGRESS, (), (), None, None)),
             Row("leading", ("training 33 %, loss 2.00, 4,321 samples/s, 0:08 left", "0 releases"), Tone.GOOD),
         ),
         (
-            status(replace(COORDINATING, gate=7)),
+            status(replace(COORDINATING, gate=0, gate_played=1204)),
+            Row("leading", ("gating, 0 pairs counted of 1,204 played", "0 releases"), Tone.GOOD),
+        ),
+        (
+            status(replace(COORDINATING, gate=7, gate_played=7)),
             Row("leading", ("gating, 7 pairs counted", "0 releases"), Tone.GOOD),
         ),
     ],

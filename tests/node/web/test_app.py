@@ -21,6 +21,7 @@ from protocol.proof import Ban, FraudProof
 from tests.node.homes import grown_world, make_home
 from tests.node.reports.small_run import ENTRIES_A_HEAD, FIRST_UNIX_S, SECONDS_AN_ENTRY
 from tests.node.web.pages import PAGES, fill, visiting, words
+from tests.verification.gates import WON, accept, answer, assign, candidate, gated
 from tests.verification.world import World
 from verification.standing import standings
 
@@ -125,6 +126,23 @@ async def test_the_run_at_a_glance(shown: Home, shown_world: World) -> None:
     assert html.count('class="release"') == len(state.releases.all)
     assert without.count('class="refused"') == 0
     assert "Elo above release 0" in words(html)
+
+
+async def test_an_open_gate_says_what_is_played_before_it_counts(tmp_path: Path) -> None:
+    world = candidate(gated(replay_ppm=10**6))
+    first, second = assign(world, "ada"), assign(world, "bob")
+    accept(world, answer(world, second, "bob", [WON, WON]))
+    home = make_home(world, tmp_path / "gating")
+    fill(home)
+    async with visiting(home) as visitor:
+        assert "0 pairs counted of 2 played" in words((await visitor.get("/")).text)
+    accept(world, answer(world, first, "ada", [WON, WON]))
+    home = make_home(world, tmp_path / "counted")
+    fill(home)
+    async with visiting(home) as visitor:
+        page = words((await visitor.get("/")).text)
+    assert "4 pairs" in page
+    assert "counted of" not in page
 
 
 async def test_releases(shown: Home, shown_world: World) -> None:

@@ -57,7 +57,7 @@ def test_what_the_rows_say(world: World, tmp_path: Path) -> None:
     db, state = projected(tmp_path / "whole", world.run, world.entries, None)
     rows = dump(db)
     assert [row[2] for row in sorted(rows["releases"])] == [release.name for release in state.releases.all]
-    assert {row[14] for row in rows["gates"]} == {"passed", "refused"}
+    assert {row[15] for row in rows["gates"]} == {"passed", "refused"}
     assert len(rows["gates"]) == len(state.gates.all)
     convictions = state.convictions
     assert [row[0] for row in rows["convictions"]] == [convictions.banned_at(key) for key in convictions.banned]
