@@ -42,7 +42,8 @@ def gtp(
     if rules is not None and named is None:
         raise click.BadParameter(f"no rules are known as {rules[:80]!r}.", param_hint="--rules")
     found = find_player(directory, release, parse_kernel(kernel))
-    session = Session(found.player, found.rules(size), Limits(visits, time_s, found.visits), resigns=resign)
+    limits = Limits(visits, time_s, found.visits)
+    session = Session(found.player, found.rules(size), limits, resigns=resign, sizes=found.sizes)
     if named is not None:
         session.table.change_rules(session.named(named))
     if isinstance(sys.stdout, io.TextIOWrapper):

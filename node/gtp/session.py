@@ -7,6 +7,7 @@ the same answers; a new game has a new one, unless it was set.
 import os
 import sys
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
@@ -50,8 +51,16 @@ class Choice:
 class Session:
     """What the commands of one controller act on."""
 
-    def __init__(self, player: AnyPlayer, rules: Rules, limits: Limits, *, resigns: bool = True) -> None:
-        """`rules`: as the run has them, on the first board."""
+    def __init__(
+        self,
+        player: AnyPlayer,
+        rules: Rules,
+        limits: Limits,
+        *,
+        resigns: bool = True,
+        sizes: Collection[int] = (),
+    ) -> None:
+        """`rules`: as the run has them, on the first board; `sizes` of boards that it learned on, if known."""
         self.player = player
         self.limits = limits
         self.table = Table(rules)
@@ -61,6 +70,7 @@ class Session:
         self.seed_number: int | None = None
         self._house = rules
         self._resigns = resigns
+        self._sizes = sizes
         self._seed = b""
         self.draw_seed()
 
@@ -71,9 +81,20 @@ class Session:
         if rows != cols and isinstance(self.player, Searcher) and self.player.network is not None:
             raise Failure(f"{BAD_SIZE}: a network plays on square boards")
         try:
-            return replace(self.table.rules, rows=rows, cols=cols)
+            found = replace(self.table.rules, rows=rows, cols=cols)
         except EngineError:
             raise Failure(BAD_SIZE) from None
+        self._warn_of(rows)
+        return found
+
+    def _warn_of(self, size: int) -> None:
+        """Says, once a session, that the player did not learn on boards of this size."""
+        if self._sizes and size not in self._sizes:
+            known = ", ".join(f"{each}x{each}" for each in sorted(self._sizes))
+            say(
+                f"{self.player.name} learned on {known}; on {size}x{size} it plays what that taught it, which may be weak."
+            )
+            self._sizes = ()
 
     def named(self, named: NamedRules) -> Rules:
         """The table's rules with another ko rule, suicide and scoring; what only area scoring knows is as in the run."""
@@ -121,6 +142,7 @@ class Session:
 
     def search(self, game: Game, visits: int, *, varies: bool = True) -> Ply:
         """One search, which is measured; see `Searcher.search`."""
+        self._warn_of(game.rules.rows)
         began_s = time.perf_counter()
         ply = self.searcher().search(game, visits, self._seed, varies=varies)
         self.pace.note(game.rules.points, visits, time.perf_counter() - began_s)

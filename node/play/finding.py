@@ -27,11 +27,15 @@ KOMI_HALF: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A player, the rules on a board of a size, and how many visits the run's gates have."""
+    """A player, the rules on a board of a size, and how many visits the run's gates have.
+
+    `sizes`: the boards that a release's run plays on; empty for who is no release, of whom that is not known.
+    """
 
     player: AnyPlayer
     rules: Callable[[int], Rules]
     visits: int
+    sizes: frozenset[int] = frozenset()
 
 
 def find_player(directory: Path, name: str, kernel: Kernel) -> Found:
@@ -40,7 +44,7 @@ def find_player(directory: Path, name: str, kernel: Kernel) -> Found:
     is_alone = name == RANDOM or path.is_file()
     gallery = None if is_alone and not Home(directory).ticket.is_file() else Gallery(Home(directory))
     manifest = load_manifest(None) if gallery is None else gallery.manifest
-    config = engine_config(manifest.gate_search)
+    config, sizes = engine_config(manifest.gate_search), frozenset[int]()
     player: AnyPlayer
     if name == RANDOM:
         player = RandomPlayer()
@@ -50,8 +54,9 @@ def find_player(directory: Path, name: str, kernel: Kernel) -> Found:
     else:
         assert gallery is not None, "a release is of a run"
         known, found = gallery.network(name)
+        sizes = frozenset(board.size for stage in manifest.stages for board in stage.boards)
         player = Searcher(known, bytes(32) if found is None else found.digest, found, config, kernel)
-    return Found(player, lambda size: _rules(manifest, size), config.visits_full)
+    return Found(player, lambda size: _rules(manifest, size), config.visits_full, sizes)
 
 
 def _rules(manifest: Manifest, size: int) -> Rules:

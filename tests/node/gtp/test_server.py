@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from native.rules import Colour
+from native.rules import Colour, Rules
 from node.gtp.server import COMMANDS
-from node.gtp.session import Limits
+from node.gtp.session import Limits, Session
 from node.play.player import RandomPlayer
-from tests.node.gtp.dialogue import ask, dialogue, small_session, verify_form
-from tests.node.play.players import small_searcher
+from tests.node.gtp.dialogue import VISITS, ask, dialogue, small_session, verify_form
+from tests.node.play.players import small_network, small_searcher
 
 
 def test_all_commands_are_known() -> None:
@@ -38,6 +38,19 @@ def test_a_game() -> None:
     assert ask(session, "reg_genmove b")[0].startswith("= ")
     assert len(session.table.moves) == 3
     assert ask(session, "undo", "undo", "undo", "undo") == ["= ", "= ", "= ", "? cannot undo"]
+
+
+@pytest.mark.parametrize("first", ["boardsize 9", "genmove b"])
+def test_a_board_that_was_not_learned_on_is_said_once(first: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rules = Rules(9, 9, 15, pass_alive=True, settled_end=True)
+    session = Session(small_searcher(small_network()), rules, Limits(VISITS), sizes={5, 7})
+    ask(session, "boardsize 7", "genmove b", "clear_board")
+    assert capsys.readouterr().err == ""
+    session = Session(small_searcher(small_network()), rules, Limits(VISITS), sizes={5, 7})
+    ask(session, first, "clear_board", "boardsize 13", "genmove b")
+    assert capsys.readouterr().err.count(" learned on 5x5, 7x7; on 9x9 it plays") == 1
+    ask(small_session(), "boardsize 9", "genmove b")
+    assert "learned on" not in capsys.readouterr().err
 
 
 def test_a_seed_repeats_a_game() -> None:

@@ -21,12 +21,14 @@ def test_players_of_a_run(tmp_path: Path) -> None:
         assert found.player.name == known
         assert found.visits == world.state.manifest.gate_search.visits_full
         assert found.rules(9).move_cap == 0
+        assert found.sizes == {board.size for board in world.state.manifest.stages[0].boards}
 
 
 def test_players_without_a_run(tmp_path: Path) -> None:
     found = find_player(tmp_path / "none", str(network_file(tmp_path)), Kernel.best())
     assert isinstance(found.player, Searcher)
     assert (found.player.name, found.player.digest, found.visits) == ("small.net", small_network().digest, 100)
+    assert found.sizes == frozenset()
     assert find_player(tmp_path / "none", "random", Kernel.best()).player == RandomPlayer()
 
 
