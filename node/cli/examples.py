@@ -73,7 +73,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "export npz": (
         (
-            "gonode export npz --dir my-run --pos-len 9 --out rows",
+            "gonode export npz --dir my-run --pos-len 9 --out base/selfplay",
             "Training rows for KataGo's shuffle.py and train.py.",
         ),
     ),
@@ -82,6 +82,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         (
             "gonode export sgf --dir my-run --release 3 --contributor ada --out games",
             "One contributor's, of a release.",
+        ),
+        (
+            "gonode export sgf --dir my-run --comments katago --out games",
+            "All games, for programs that read those of KataGo's self-play.",
         ),
     ),
     "export weights": (

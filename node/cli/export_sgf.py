@@ -30,6 +30,13 @@ def which_games(function: F) -> F:
     "--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="The folder to write; new or empty."
 )
 @which_games
+@click.option(
+    "--comments",
+    type=click.Choice(("gonode", "katago")),
+    default="gonode",
+    show_default=True,
+    help="Whose form: gonode for people and Sabaki, katago for programs that read its self-play's games.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def sgf(
     names: tuple[str, ...],
@@ -38,20 +45,23 @@ def sgf(
     release: str,
     contributor: str,
     newest: int | None,
+    comments: str,
     as_json: bool,
 ) -> int:
     """Write games of a run as SGF, with what their searches found as comments.
 
     GAME is a game's name on the pages, or how it begins; without one: all games.
     """
+    from node.exchange.katago.sgf import katago_sgf
     from node.exchange.run_games import RunGames, Wanted
     from node.exchange.run_sgf import write_games
     from node.training.admitted import load_admitted
+    from node.web.games.sgf import game_sgf
     from protocol.words import counted
 
     admitted = load_admitted(directory)
     games = RunGames(admitted, Wanted(release, contributor, names, newest))
-    written = write_games(games, admitted.state, out)
+    written = write_games(games, admitted.state, out, katago_sgf if comments == "katago" else game_sgf)
     if as_json:
         files = [{"path": str(each.path), "name": each.name} for each in written]
         click.echo(json.dumps({"games": len(written), "missing_batches": games.missing, "files": files}))

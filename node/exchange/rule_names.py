@@ -1,7 +1,8 @@
 """Names of rule sets in game records, as people and KataGo write them.
 
 Known names give their usual ko rule, suicide and scoring; for all else KataGo's own form is read and written, such as
-`koPOSITIONALscoreAREAtaxNONEsui1`.
+`koPOSITIONALscoreAREAtaxNONEsui1`. Read are those of its rules that can be played here: without Spight's ko rule, without a
+tax on groups, without button and bonus for handicap. Territory scoring here gives no points in seki, its `taxSEKI`.
 """
 
 import re
@@ -38,7 +39,10 @@ _READ: Final = {
     "ing": TROMP_TAYLOR,
     "goe": TROMP_TAYLOR,
 }
-_KATAGO = re.compile(r"ko(SIMPLE|POSITIONAL|SITUATIONAL)score(AREA|TERRITORY)taxNONEsui([01])")
+_KATAGO = re.compile(
+    r"ko(SIMPLE|POSITIONAL|SITUATIONAL)score(AREA(?=taxNONE)|TERRITORY)tax(?:NONE|SEKI)sui([01])(?:button0)?(?:whb0)?(?:fpok[01])?"
+)
+_TAX: Final = {Scoring.AREA: "NONE", Scoring.TERRITORY: "SEKI"}
 
 
 def parse_rules(name: str) -> NamedRules | None:
@@ -54,7 +58,12 @@ def name_rules(rules: Rules) -> str:
     for name, known in _WRITTEN.items():
         if known == named:
             return name
-    return f"ko{rules.ko.name}score{rules.scoring.name}taxNONEsui{int(rules.suicide)}"
+    return katago_form(named)
+
+
+def katago_form(rules: NamedRules) -> str:
+    """The rules as KataGo's own records have them."""
+    return f"ko{rules.ko.name}score{rules.scoring.name}tax{_TAX[rules.scoring]}sui{int(rules.suicide)}"
 
 
 def by_name(rules: Rules, named: NamedRules, house: Rules) -> Rules:

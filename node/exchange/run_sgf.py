@@ -1,6 +1,6 @@
 """A run's games as SGF, what their searches found as comments: one file a game, as the pages give them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,15 +24,17 @@ class Written:
     name: str
 
 
-def write_games(games: Iterable[RunGame], state: LogState, out: Path) -> list[Written]:
+def write_games(
+    games: Iterable[RunGame], state: LogState, out: Path, encode: Callable[[GameAnswer], bytes] = game_sgf
+) -> list[Written]:
     """Writes `ENTRY-NUMBER.sgf` (the batch's log entry, the game's number there) for each game into `out`, which is made or
-    has to be empty. Raises ExportError when it is not, or when there is no game; OSError."""
+    has to be empty; `encode` makes a file's bytes. Raises ExportError when it is not, or when there is no game; OSError."""
     verify_empty(out)
     written = []
     for game in games:
         path = out / f"{game.batch.index:08d}-{game.number:03d}.sgf"
         answer = game_answer(game, state)
-        write_file(path, game_sgf(answer), is_durable=False)
+        write_file(path, encode(answer), is_durable=False)
         written.append(Written(path, answer.hash.hex()))
     if not written:
         raise ExportError("There is no such game here.")

@@ -11,14 +11,15 @@
 | 17 | moves that begin a ladder against the other | | | |
 | 18, 19 | own area, the other's, as the board stands | | | |
 
-Planes 7, 8, 20, 21 and the other numbers are of rules that no run has (territory, tax, button) or of handicap: 0.
+Planes 7, 8, 20, 21 and the other numbers are of rules that no run has (territory, tax, button) or of handicap: 0. Source:
+`fillRowV7` of its `cpp/neuralnet/nninputs.cpp`. There, under simple ko, a pass also ends the game in a position in which the
+same player passed before; here it does not, and 14 says so.
 """
 
 import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Final
 
 from native.game import Game
@@ -56,14 +57,14 @@ class Replay:
             self._game.play(move)
             self.stones.append(self._game.stones())
             self._kos.append(find_ko(self.stones[-2], self.stones[-1], rules.cols, move))
-        self._ladders = cache(self._find_ladders)
+        self._ladders: dict[int, Ladders] = {}
 
     def ladders(self, ply: int) -> Ladders:
         """The ladders on the board before a move."""
-        return self._ladders(ply)
-
-    def _find_ladders(self, ply: int) -> Ladders:
-        return find_ladders(self.stones[ply], self.rules.cols, self._kos[ply])
+        found = self._ladders.get(ply)
+        if found is None:
+            found = self._ladders[ply] = find_ladders(self.stones[ply], self.rules.cols, self._kos[ply])
+        return found
 
 
 def input_planes(replay: Replay, ply: int, canvas: Canvas) -> bytes:

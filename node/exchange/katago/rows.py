@@ -87,6 +87,12 @@ def encode_rows(rows: list[Row], pos_len: int) -> bytes:
     )
 
 
+def game_hash(name: bytes) -> str:
+    """What rows keep of a game's name, as KataGo writes its hashes."""
+    low, high = struct.unpack("<2Q", name[:16])
+    return f"{high:016X}{low:016X}"
+
+
 def _final_owner(rules: Rules, block: GameBlock) -> bytes:
     game = Game(rules)
     for move in block.moves:
