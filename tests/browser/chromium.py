@@ -32,3 +32,9 @@ def launched() -> "Iterator[Browser]":
             yield browser
         finally:
             browser.close()
+
+
+def follow(page: "Page", selector: str) -> None:
+    """Clicks what leads to another page, and returns once that page is whole: what is counted then is counted there."""
+    with page.expect_navigation():
+        page.click(selector)

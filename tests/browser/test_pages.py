@@ -13,7 +13,7 @@ import pytest
 from node.disk.home import Home
 from node.status import IN, OUT, LinkState
 from tests.browser.answering_node import answering
-from tests.browser.chromium import Browser, Page, launched
+from tests.browser.chromium import Browser, Page, follow, launched
 from tests.browser.programs import install_tools
 from tests.browser.shown_run import shown_run
 from tests.node.keys import secret
@@ -166,25 +166,25 @@ def test_all_of_it_works_without_javascript(browser: Browser, url: str, run: Wor
     page = context.new_page()
     page.goto(url)
     assert page.locator("#theme").is_hidden()
-    page.click("nav >> text=Contributors")
+    follow(page, "nav >> text=Contributors")
     page.fill("#q", "bo")
-    page.click("text=Search")
+    follow(page, "text=Search")
     assert page.locator("tbody tr").count() == 1
-    page.click("tbody a")
+    follow(page, "tbody a")
     assert page.inner_text("h1") == "bob"
-    page.click("nav >> text=Bans")
-    page.click("tbody td a")
+    follow(page, "nav >> text=Bans")
+    follow(page, "tbody td a")
     assert page.inner_text("h1") == f"Proof {proof_name(run)[:8]}"
-    page.click("nav >> text=Run")
-    page.click("text=without refused candidates")
+    follow(page, "nav >> text=Run")
+    follow(page, "text=without refused candidates")
     assert page.locator(".graph .refused").count() == 0
-    page.click("text=with refused candidates")
+    follow(page, "text=with refused candidates")
     assert page.locator(".graph .refused").count() > 0
     everything = page.locator("#elo tbody tr").count()
-    page.click("#elo >> text=closer")
+    follow(page, "#elo >> text=closer")
     assert 0 < page.locator("#elo tbody tr").count() < everything
-    page.click("#elo >> text=later")
-    page.click("#elo a[data-zoom=all]")
+    follow(page, "#elo >> text=later")
+    follow(page, "#elo a[data-zoom=all]")
     assert page.locator("#elo tbody tr").count() == everything
     context.close()
 
@@ -320,20 +320,20 @@ def test_games_are_chosen(page: Page, url: str, run: World) -> None:
     page.goto(f"{url}games")
     page.select_option("#kind", "gate")
     page.fill("#release", "0")
-    page.click("text=Show")
+    follow(page, "text=Show")
     rows = page.locator("tbody tr")
     assert rows.count() > 0
     assert set(rows.locator(".badge").all_inner_texts()) == {"gate"}
     page.fill("#release", "")
     page.select_option("#kind", "training")
-    page.click("text=Show")
+    follow(page, "text=Show")
     games = sum(batch.header.games for batch in run.state.batches.all)
     seen = rows.count()
     while page.locator("a[rel=next]").count():
-        page.click("a[rel=next]")
+        follow(page, "a[rel=next]")
         seen += rows.count()
     assert seen == games
-    page.click("tbody th a >> nth=0")
+    follow(page, "tbody th a >> nth=0")
     assert page.inner_text("h1").startswith("Game ")
 
 
@@ -399,7 +399,7 @@ def test_what_is_not_there(browser: Browser, url: str) -> None:
     page = browser.new_page()
     page.goto(f"{url}releases/{'0' * 64}")
     assert page.inner_text("h1") == "Not here"
-    page.click("text=To the run")
+    follow(page, "text=To the run")
     assert page.locator(".graph").count() == 1
     page.close()
 

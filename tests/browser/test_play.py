@@ -22,6 +22,7 @@ from tests.node.homes import grown_world, make_home
 SIZE = 7
 NEWEST = grown_world().state.release
 OLDER = grown_world().state.releases.all[1]
+IDLE = "document.querySelector('#game').ariaBusy === 'false'"
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +81,8 @@ def begin(page: Page, url: str, *, visits: int = 16, colour: str = "Black, who b
 
 
 def turn(page: Page, colour: str) -> None:
-    """Waits until the visitor may move."""
-    until(page, f"document.querySelector('#status').textContent === 'Your move, {colour}'")
+    """Waits until the visitor may move and nothing that was asked before is still to be answered."""
+    until(page, f"document.querySelector('#status').textContent === 'Your move, {colour}' && {IDLE}")
 
 
 @contextmanager
@@ -92,7 +93,7 @@ def answered(page: Page) -> Iterator[None]:
     until(
         page,
         f"JSON.parse(localStorage.getItem('gonode/play/{NEWEST.id.hex()}')).moves.length > {before} && "
-        "/^Your move|wins by|resigns/.test(document.querySelector('#status').textContent)",
+        f"/^Your move|wins by|resigns/.test(document.querySelector('#status').textContent) && {IDLE}",
     )
 
 
@@ -272,7 +273,7 @@ def test_a_server_that_is_gone_loses_no_game(page: Page, url: str) -> None:
     page.unroute("**/api/v1/play/*")
     page.click("#again")
     turn(page, "Black")
-    until(page, "document.querySelector('#refusal').textContent === ''")
+    assert page.inner_text("#refusal") == ""
     with answered(page):
         click(page, 24)
 

@@ -119,14 +119,14 @@ async function goOn (next = game) {
   if (next === null) return
   question.abort()
   const { signal } = question = new AbortController()
-  isAsking = true
+  setAsking(true)
   refuse('')
   say(shown === null ? 'A moment' : byId('status').textContent ?? '')
   try {
     await follow(next, signal)
   } catch (error) {
     if (signal.aborted) return
-    isAsking = false
+    setAsking(false)
     refuse(error instanceof Error ? error.message : String(error), !(error instanceof Refusal && error.isIllegal))
   }
 }
@@ -150,7 +150,16 @@ async function follow (next, signal) {
     search = (await asked(now, now.visits, signal, true)).search
     draw()
   }
-  isAsking = false
+  setAsking(false)
+}
+
+/**
+ * Until it is answered, the visitor's moves are not taken; a screen reader is told so.
+ * @param {boolean} isNow
+ */
+function setAsking (isNow) {
+  isAsking = isNow
+  table.setAttribute('aria-busy', String(isNow))
 }
 
 /**
@@ -174,7 +183,7 @@ function settle (next, answer, words) {
   shown = answer
   search = null
   keep(release, next)
-  isAsking = !isOver() && sideToMove(next.moves) !== next.human
+  setAsking(!isOver() && sideToMove(next.moves) !== next.human)
   say(statusOf(next, answer))
   draw()
   board?.say([...words, statusOf(next, answer)].join('. '))
