@@ -93,7 +93,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory, mixed_batches: Batches
 
 
 def test_two_processes_have_the_losses_of_one(make_job: Any, mixed_batches: Batches, undisturbed: Path) -> None:
-    """Steps before rounding, at which a change of the last bit may become one of a whole step, and after it."""
+    """To the last digits while that lasts; then a bit that differs has grown, by how much is the machine's affair."""
     path = make_job(mixed_batches, "one", **TINY)
     job = Job.load(path)
     run(job, Events(sys.stdout), lambda: False)
@@ -105,7 +105,8 @@ def test_two_processes_have_the_losses_of_one(make_job: Any, mixed_batches: Batc
     for one, two in zip(*curves, strict=True):
         assert one.keys() == two.keys()
         for part, loss in one.items():
-            assert two[part] == pytest.approx(loss, rel=0.01), (part, one["step"])
+            rel = 0.0001 if one["step"] <= 20 else 0.03
+            assert two[part] == pytest.approx(loss, rel=rel), (part, one["step"])
     assert set(files(path)) == set(files(undisturbed))
 
 
