@@ -27,11 +27,11 @@ def one_way(subject: Subject, plies: int) -> tuple[Tally, Tally]:
 
 
 @TWO_KERNELS
-def test_twenty_thousand_plies_between_two_kernels() -> None:
-    found = one_way(small(), 20_000)
+def test_six_thousand_plies_between_two_kernels() -> None:
+    found = one_way(small(), 6_000)
     assert [tally.faults for tally in found] == [(), ()]
-    assert sum(tally.plies for tally in found) >= 20_000
-    assert min(tally.games for tally in found) >= 250
+    assert sum(tally.plies for tally in found) >= 6_000
+    assert min(tally.games for tally in found) >= 70
 
 
 @TWO_FAST_KERNELS

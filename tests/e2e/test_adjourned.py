@@ -11,7 +11,7 @@ from tests.e2e.process import gonode, is_alive, query, running, wait_for
 from tests.e2e.test_roles import decisions, engine_of, played
 from tests.native.begun import plies_of
 
-LIVES = 4
+LIVES = 2
 
 
 def begun(home: Path) -> dict[str, int]:

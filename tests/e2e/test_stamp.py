@@ -13,7 +13,7 @@ from protocol.stamp import is_stamp
 from tests.e2e.conftest import UNTRAINED, request_of
 from tests.e2e.process import LOOPBACK, TINY, gonode, log_of, running
 
-DIFFICULTY = 24
+DIFFICULTY = 21
 
 
 def test_two_keys_get_in_without_invites(tmp_path: Path) -> None:

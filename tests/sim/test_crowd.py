@@ -69,7 +69,7 @@ def has_release(sim: Simulation, node: Node) -> bool:
 
 @pytest.mark.parametrize(
     ("contributors", "liars", "game_s", "releases"),
-    [(56, 4, 60.0, 0), *(pytest.param(*crowd, marks=pytest.mark.soak) for crowd in TWO_HUNDRED)],
+    [(36, 4, 60.0, 0), *(pytest.param(*crowd, marks=pytest.mark.soak) for crowd in TWO_HUNDRED)],
 )
 def test_a_crowd(tmp_path: Path, contributors: int, liars: int, game_s: float, releases: int) -> None:
     sim = virtually(live, tmp_path, contributors, liars, game_s, releases)
