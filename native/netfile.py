@@ -12,16 +12,18 @@ import re
 import struct
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from native.errors import NetworkError
+from native.netlayers import FEATURE_PLANES, body_bytes, layer_at
 
 MAGIC: Final = b"GONODENN"
 VERSION: Final = 1
 FEATURES_VERSION: Final = 1
-PLANES: Final = 20
+PLANES: Final = FEATURE_PLANES
 MAX_BLOCKS: Final = 64
 MAX_CHANNELS: Final = 224
 
@@ -281,28 +283,28 @@ class NetworkFile:
         c, k, h = shape.channels, shape.head, shape.hidden
         return cls(
             architecture=shape,
-            stem=reader.conv(PLANES, c, 9, stream=True),
+            stem=reader.conv("stem", PLANES, c, 9, stream=True),
             blocks=tuple(
                 BlockLayers(
-                    norm=reader.norm(c),
-                    conv1=reader.conv(c, c, 9, stream=False),
-                    pool=reader.pool(2 * c, c) if shape.is_pooled(i) else None,
-                    conv2=reader.conv(c, c, 9, stream=True),
+                    norm=reader.norm(f"norm[{i}]", c),
+                    conv1=reader.conv(f"conv1[{i}]", c, c, 9, stream=False),
+                    pool=reader.pool(f"pool[{i}]", 2 * c, c) if shape.is_pooled(i) else None,
+                    conv2=reader.conv(f"conv2[{i}]", c, c, 9, stream=True),
                 )
                 for i in range(shape.blocks)
             ),
-            tip=reader.norm(c),
-            pool_conv=reader.conv(c, k, 1, stream=False),
-            policy_conv=reader.conv(c, k, 1, stream=False),
-            policy_pool=reader.pool(2 * k, k),
-            policy_point=reader.logit(k, pooled=False),
-            policy_pass=reader.logit(2 * k, pooled=True),
-            value_conv=reader.conv(c, k, 1, stream=False),
-            value_hidden=reader.hidden(3 * k, h),
-            value=reader.logit(h, pooled=False),
-            score_mean=reader.logit(h, pooled=False),
-            score_spread=reader.logit(h, pooled=False),
-            ownership=reader.logit(k, pooled=False),
+            tip=reader.norm("tip", c),
+            pool_conv=reader.conv("pool_conv", c, k, 1, stream=False),
+            policy_conv=reader.conv("policy_conv", c, k, 1, stream=False),
+            policy_pool=reader.pool("policy_pool", 2 * k, k),
+            policy_point=reader.logit("policy_point", k, pooled=False),
+            policy_pass=reader.logit("policy_pass", 2 * k, pooled=True),
+            value_conv=reader.conv("value_conv", c, k, 1, stream=False),
+            value_hidden=reader.hidden("value_hidden", 3 * k, h),
+            value=reader.logit("value", h, pooled=False),
+            score_mean=reader.logit("score_mean", h, pooled=False),
+            score_spread=reader.logit("score_spread", h, pooled=False),
+            ownership=reader.logit("ownership", k, pooled=False),
         )
 
 
@@ -318,26 +320,21 @@ def parse_header(file: bytes) -> Architecture:
             f"The network file has version {version}, features {features}, which this build does not read."
         )
     shape = Architecture(blocks, channels)
-    if body != body_bytes(shape):
-        raise NetworkError(f"The network file's body of {body} bytes does not fit {shape.encode()}.")
-    if len(file) != file_bytes(shape):
-        raise NetworkError(f"The network file has {len(file)} bytes, not {file_bytes(shape)}.")
+    wanted, whole = body_bytes(shape), file_bytes(shape)
+    if body != wanted:
+        ends = f": it ends in layer {layer_at(shape, body)}" if body < wanted else ""
+        raise NetworkError(f"The network file's body of {body} bytes does not fit {shape.encode()}{ends}.")
+    if len(file) < _HEADER.size + wanted:
+        name = layer_at(shape, len(file) - _HEADER.size)
+        raise NetworkError(f"The network file ends early, in layer {name}: it has {len(file)} bytes, not {whole}.")
+    if len(file) != whole:
+        raise NetworkError(f"The network file has {len(file)} bytes, not {whole}.")
     return shape
 
 
 def file_bytes(shape: Architecture) -> int:
     """Length of a network file."""
     return _HEADER.size + body_bytes(shape) + _DIGEST_BYTES
-
-
-def body_bytes(shape: Architecture) -> int:
-    """Length of the body of a network file."""
-    c, k, h = shape.channels, shape.head, shape.hidden
-    conv = _conv_bytes(c, c, 9)
-    pool = 2 * c * c + 5 * c
-    tower = _conv_bytes(PLANES, c, 9) + shape.blocks * (4 * c + 2 * conv) + shape.blocks // 2 * pool + 4 * c
-    policy = 2 * _conv_bytes(c, k, 1) + 2 * k * k + 5 * k + (k + 7) + (2 * k + 7)
-    return tower + policy + _conv_bytes(c, k, 1) + _conv_bytes(3 * k, h, 1) + 3 * (h + 7) + (k + 7)
 
 
 class _Reader:
@@ -357,33 +354,43 @@ class _Reader:
             values.byteswap()
         return tuple(values)
 
-    def conv(self, inputs: int, outputs: int, taps: int, *, stream: bool) -> ConvLayer:
+    def conv(self, name: str, inputs: int, outputs: int, taps: int, *, stream: bool) -> ConvLayer:
         weights = self.bytes(inputs * outputs * taps)
-        bias, shift = self.numbers("i", outputs), self.numbers("B", outputs)
-        return ConvLayer(inputs, outputs, taps, stream, weights, bias, shift, self.numbers("H", outputs))
+        bias, shift, multiplier = self.numbers("i", outputs), self.numbers("B", outputs), self.numbers("H", outputs)
+        with _naming(name):
+            return ConvLayer(inputs, outputs, taps, stream, weights, bias, shift, multiplier)
 
-    def norm(self, channels: int) -> NormLayer:
-        bias = self.numbers("h", channels)
-        return NormLayer(channels, bias, self.numbers("H", channels))
+    def norm(self, name: str, channels: int) -> NormLayer:
+        bias, multiplier = self.numbers("h", channels), self.numbers("H", channels)
+        with _naming(name):
+            return NormLayer(channels, bias, multiplier)
 
-    def pool(self, inputs: int, outputs: int) -> PoolLayer:
-        weights = self.bytes(inputs * outputs)
-        bias = self.numbers("i", outputs)
-        return PoolLayer(inputs, outputs, weights, bias, self.numbers("B", outputs))
-
-    def hidden(self, inputs: int, outputs: int) -> HiddenLayer:
+    def pool(self, name: str, inputs: int, outputs: int) -> PoolLayer:
         weights = self.bytes(inputs * outputs)
         bias, shift = self.numbers("i", outputs), self.numbers("B", outputs)
-        return HiddenLayer(inputs, outputs, weights, bias, shift, self.numbers("H", outputs))
+        with _naming(name):
+            return PoolLayer(inputs, outputs, weights, bias, shift)
 
-    def logit(self, inputs: int, *, pooled: bool) -> LogitLayer:
+    def hidden(self, name: str, inputs: int, outputs: int) -> HiddenLayer:
+        weights = self.bytes(inputs * outputs)
+        bias, shift, multiplier = self.numbers("i", outputs), self.numbers("B", outputs), self.numbers("H", outputs)
+        with _naming(name):
+            return HiddenLayer(inputs, outputs, weights, bias, shift, multiplier)
+
+    def logit(self, name: str, inputs: int, *, pooled: bool) -> LogitLayer:
         weights = self.bytes(inputs)
         bias, multiplier, shift = struct.unpack("<iHB", self.bytes(7))
-        return LogitLayer(inputs, pooled, weights, bias, multiplier, shift)
+        with _naming(name):
+            return LogitLayer(inputs, pooled, weights, bias, multiplier, shift)
 
 
-def _conv_bytes(inputs: int, outputs: int, taps: int) -> int:
-    return outputs * (inputs * taps + 7)
+@contextmanager
+def _naming(layer: str) -> Iterator[None]:
+    """Has a refusal say in which layer the wrong number is."""
+    try:
+        yield
+    except NetworkError as error:
+        raise NetworkError(f"Layer {layer}: {error}") from None
 
 
 def _sizes(layer: object) -> tuple[int, ...]:

@@ -16,7 +16,17 @@ typedef struct reader {
   int status;
   char *why;
   size_t why_len;
+  const char *layer; /* the one that is read, by its name in the spec; block is -1 outside the tower */
+  int32_t block;
 } reader;
+
+/* `stem`, or `conv1[3]` in the tower. */
+static void name_layer(char *name, size_t len, const char *layer, int32_t block) {
+  if (block < 0)
+    snprintf(name, len, "%s", layer);
+  else
+    snprintf(name, len, "%s[%d]", layer, block);
+}
 
 static int fail(reader *r, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -24,13 +34,20 @@ static int fail(reader *r, int status, const char *format, ...) {
   if (r->status != GO_OK) return r->status;
   r->status = status;
   if (r->why && r->why_len > 0) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(r->why, r->why_len, format, args);
-    va_end(args);
+    char name[32] = "";
+    if (r->layer) name_layer(name, sizeof name, r->layer, r->block);
+    int used = r->layer ? snprintf(r->why, r->why_len, "Layer %s: ", name) : 0;
+    if (used >= 0 && (size_t)used < r->why_len) {
+      va_list args;
+      va_start(args, format);
+      vsnprintf(r->why + used, r->why_len - (size_t)used, format, args);
+      va_end(args);
+    }
   }
   return status;
 }
+
+static void enter(reader *r, const char *layer, int32_t block) { r->layer = layer, r->block = block; }
 
 static uint32_t read_u16(const uint8_t *p) { return (uint32_t)p[0] | (uint32_t)p[1] << 8; }
 static uint32_t read_u32(const uint8_t *p) { return read_u16(p) | read_u16(p + 2) << 16; }
@@ -179,27 +196,73 @@ static void read_logit(reader *r, go_logit *logit, int32_t inputs, int pooled, i
 
 static void read_body(reader *r, go_net *net) {
   int32_t c = net->channels, k = net->head, h = net->hidden_width;
-  read_conv(r, &net->stem, GO_FEATURE_PLANES, c, 9, 1);
+  enter(r, "stem", -1), read_conv(r, &net->stem, GO_FEATURE_PLANES, c, 9, 1);
   for (int32_t i = 0; i < net->blocks && r->status == GO_OK; i++) {
     go_residual *block = &net->block[i];
-    read_norm(r, &block->norm, c);
-    read_conv(r, &block->conv1, c, c, 9, 0);
-    if (go_net_is_pooled(i)) read_connected(r, &block->pool, 2 * c, c, 0);
-    read_conv(r, &block->conv2, c, c, 9, 1);
+    enter(r, "norm", i), read_norm(r, &block->norm, c);
+    enter(r, "conv1", i), read_conv(r, &block->conv1, c, c, 9, 0);
+    if (go_net_is_pooled(i)) enter(r, "pool", i), read_connected(r, &block->pool, 2 * c, c, 0);
+    enter(r, "conv2", i), read_conv(r, &block->conv2, c, c, 9, 1);
   }
   if (r->status != GO_OK) return;
-  read_norm(r, &net->tip, c);
-  read_conv(r, &net->pool_conv, c, k, 1, 0);
-  read_conv(r, &net->policy_conv, c, k, 1, 0);
-  read_connected(r, &net->policy_pool, 2 * k, k, 0);
-  read_logit(r, &net->policy_point, k, 0, GO_NET_LIMIT);
-  read_logit(r, &net->policy_pass, 2 * k, 1, GO_NET_LIMIT);
-  read_conv(r, &net->value_conv, c, k, 1, 0);
-  read_connected(r, &net->hidden, 3 * k, h, 1);
-  read_logit(r, &net->value, h, 0, GO_NET_LIMIT);
-  read_logit(r, &net->score_mean, h, 0, GO_NET_SCORE_LIMIT);
-  read_logit(r, &net->score_spread, h, 0, GO_NET_SCORE_LIMIT);
-  read_logit(r, &net->ownership, k, 0, GO_NET_LIMIT);
+  enter(r, "tip", -1), read_norm(r, &net->tip, c);
+  enter(r, "pool_conv", -1), read_conv(r, &net->pool_conv, c, k, 1, 0);
+  enter(r, "policy_conv", -1), read_conv(r, &net->policy_conv, c, k, 1, 0);
+  enter(r, "policy_pool", -1), read_connected(r, &net->policy_pool, 2 * k, k, 0);
+  enter(r, "policy_point", -1), read_logit(r, &net->policy_point, k, 0, GO_NET_LIMIT);
+  enter(r, "policy_pass", -1), read_logit(r, &net->policy_pass, 2 * k, 1, GO_NET_LIMIT);
+  enter(r, "value_conv", -1), read_conv(r, &net->value_conv, c, k, 1, 0);
+  enter(r, "value_hidden", -1), read_connected(r, &net->hidden, 3 * k, h, 1);
+  enter(r, "value", -1), read_logit(r, &net->value, h, 0, GO_NET_LIMIT);
+  enter(r, "score_mean", -1), read_logit(r, &net->score_mean, h, 0, GO_NET_SCORE_LIMIT);
+  enter(r, "score_spread", -1), read_logit(r, &net->score_spread, h, 0, GO_NET_SCORE_LIMIT);
+  enter(r, "ownership", -1), read_logit(r, &net->ownership, k, 0, GO_NET_LIMIT);
+}
+
+/* ---- where a file ends ---------------------------------------------------------------------------------- */
+
+typedef struct part {
+  const char *name;
+  size_t bytes;
+} part;
+
+/* The part that byte `*at` of a row of them lies in, NULL after all; takes the parts before it off `*at`. */
+static const char *part_at(size_t *at, const part *parts, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (*at < parts[i].bytes) return parts[i].name;
+    *at -= parts[i].bytes;
+  }
+  return NULL;
+}
+
+static size_t conv_bytes(size_t inputs, size_t outputs, size_t taps) { return outputs * (inputs * taps + 7); }
+
+/* The name of the layer that has byte `at` of a body. */
+static void name_layer_at(char *name, size_t len, size_t at, int32_t blocks, int32_t channels) {
+  size_t c = (size_t)channels, k = (size_t)go_net_head(channels), h = 2 * k;
+  const part stem = {"stem", conv_bytes(GO_FEATURE_PLANES, c, 9)};
+  const part head[] = {{"tip", 4 * c},
+                       {"pool_conv", conv_bytes(c, k, 1)},
+                       {"policy_conv", conv_bytes(c, k, 1)},
+                       {"policy_pool", 2 * k * k + 5 * k},
+                       {"policy_point", k + 7},
+                       {"policy_pass", 2 * k + 7},
+                       {"value_conv", conv_bytes(c, k, 1)},
+                       {"value_hidden", conv_bytes(3 * k, h, 1)},
+                       {"value", h + 7},
+                       {"score_mean", h + 7},
+                       {"score_spread", h + 7},
+                       {"ownership", k + 7}};
+  int32_t block = -1;
+  const char *found = part_at(&at, &stem, 1);
+  for (int32_t i = 0; !found && i < blocks; i++) {
+    const size_t pool = go_net_is_pooled(i) ? 2 * c * c + 5 * c : 0;
+    const part parts[] = {{"norm", 4 * c}, {"conv1", conv_bytes(c, c, 9)}, {"pool", pool}, {"conv2", conv_bytes(c, c, 9)}};
+    found = part_at(&at, parts, sizeof parts / sizeof *parts);
+    if (found) block = i;
+  }
+  if (!found) found = part_at(&at, head, sizeof head / sizeof *head);
+  name_layer(name, len, found ? found : "ownership", block);
 }
 
 /* ---- file ----------------------------------------------------------------------------------------------- */
@@ -216,12 +279,22 @@ static int check_frame(reader *r, const uint8_t *file, size_t len, int32_t *bloc
     return fail(r, GO_ERR_FORMAT, "A network has 1 to %d blocks, not %d.", GO_NET_BLOCKS_MAX, *blocks);
   if (*channels < 16 || *channels > GO_NET_CHANNELS_MAX || *channels % 16 != 0)
     return fail(r, GO_ERR_FORMAT, "Channels are a multiple of 16 from 16 to %d, not %d.", GO_NET_CHANNELS_MAX, *channels);
-  uint32_t body = go_net_body(*blocks, *channels);
-  if (read_u32(file + 20) != body)
-    return fail(r, GO_ERR_FORMAT, "The network file's body of %u bytes does not fit b%dc%d.", (unsigned)read_u32(file + 20),
-                *blocks, *channels);
-  if (len != (size_t)GO_NET_HEADER + body + GO_NET_DIGEST)
-    return fail(r, GO_ERR_FORMAT, "The network file has %zu bytes, not %zu.", len, (size_t)GO_NET_HEADER + body + GO_NET_DIGEST);
+  uint32_t body = go_net_body(*blocks, *channels), said = read_u32(file + 20);
+  size_t whole = (size_t)GO_NET_HEADER + body + GO_NET_DIGEST;
+  char name[32];
+  if (said < body) {
+    name_layer_at(name, sizeof name, said, *blocks, *channels);
+    return fail(r, GO_ERR_FORMAT, "The network file's body of %u bytes does not fit b%dc%d: it ends in layer %s.",
+                (unsigned)said, *blocks, *channels, name);
+  }
+  if (said > body)
+    return fail(r, GO_ERR_FORMAT, "The network file's body of %u bytes does not fit b%dc%d.", (unsigned)said, *blocks,
+                *channels);
+  if (len < (size_t)GO_NET_HEADER + body) {
+    name_layer_at(name, sizeof name, len - GO_NET_HEADER, *blocks, *channels);
+    return fail(r, GO_ERR_FORMAT, "The network file ends early, in layer %s: it has %zu bytes, not %zu.", name, len, whole);
+  }
+  if (len != whole) return fail(r, GO_ERR_FORMAT, "The network file has %zu bytes, not %zu.", len, whole);
   uint8_t digest[GO_NET_DIGEST];
   go_sha256(file, len - GO_NET_DIGEST, digest);
   if (memcmp(digest, file + len - GO_NET_DIGEST, GO_NET_DIGEST) != 0)

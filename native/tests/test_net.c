@@ -49,7 +49,7 @@ static void reseal(uint8_t *file, size_t len) { go_sha256(file, len - 32, file +
 
 static void test_load(void) {
   size_t len;
-  char why[80];
+  char why[200];
   uint8_t *file = first_file(2, 16, &len);
   CHECK_EQ(load_exact(file, len, why, sizeof why), GO_OK);
   for (size_t cut = 0; cut < len; cut += cut < 64 ? 1 : 97) {

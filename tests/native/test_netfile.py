@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import re
+import struct
 from typing import Any
 
 import pytest
@@ -17,10 +19,10 @@ from native.netfile import (
     LogitLayer,
     NetworkFile,
     NormLayer,
-    body_bytes,
     file_bytes,
     parse_header,
 )
+from native.netlayers import body_bytes, layer_at, layers
 from native.network import Network
 from tests.native.network_reference import random_network
 
@@ -39,6 +41,61 @@ def is_network(file: bytes) -> bool:
     assert parsed.encode() == file
     assert Network.load(file).architecture == parsed.architecture
     return True
+
+
+def reason(file: bytes) -> str:
+    """Why it is no network, of which the engine and the records say the same."""
+    sentences = []
+    for read in (Network.load, NetworkFile.parse):
+        with pytest.raises(NetworkError) as caught:
+            read(file)
+        sentences.append(str(caught.value))
+    assert sentences[0] == sentences[1]
+    return sentences[0]
+
+
+def resealed(file: bytes) -> bytes:
+    return file[:-32] + hashlib.sha256(file[:-32]).digest()
+
+
+@pytest.mark.parametrize("name", ["b1c16", "b3c48"])
+def test_a_file_that_ends_early_names_the_layer(name: str) -> None:
+    shape = Architecture.parse(name)
+    file, at = random_network(shape, 5).encode(), NetworkFile.HEADER_BYTES
+    assert len(dict(layers(shape))) == len(list(layers(shape))) == 13 + 3 * shape.blocks + shape.blocks // 2
+    for layer, length in layers(shape):
+        for there in {0, 1, length // 2, length - 1}:
+            assert layer_at(shape, at + there - NetworkFile.HEADER_BYTES) == layer
+            if at + there >= NetworkFile.HEADER_BYTES + NetworkFile.DIGEST_BYTES:
+                cut = reason(file[: at + there])
+                assert (
+                    cut == f"The network file ends early, in layer {layer}: it has {at + there} bytes, not {len(file)}."
+                )
+            held = at + there - NetworkFile.HEADER_BYTES
+            shorter = file[:20] + struct.pack("<I", held) + file[24 : at + there] + bytes(NetworkFile.DIGEST_BYTES)
+            assert reason(resealed(shorter)).endswith(f"of {held} bytes does not fit {name}: it ends in layer {layer}.")
+        at += length
+    assert at == NetworkFile.HEADER_BYTES + body_bytes(shape)
+    with pytest.raises(ValueError, match="no such byte"):
+        layer_at(shape, body_bytes(shape))
+
+
+def test_a_wrong_number_names_the_layer() -> None:
+    """In the first weight of each layer; -128 is none anywhere, and in an activation's bias it is the multiplier 0."""
+    at, said = NetworkFile.HEADER_BYTES, []
+    for layer, length in layers(SMALL.architecture):
+        is_activation = layer.startswith(("norm", "tip"))
+        wrong = at + length - 2 if is_activation else at
+        file = FILE[:wrong] + (bytes(2) if is_activation else b"\x80") + FILE[wrong + (2 if is_activation else 1) :]
+        with pytest.raises(NetworkError) as caught:
+            Network.load(resealed(file))
+        said.append(str(caught.value))
+        with pytest.raises(NetworkError, match=f"^Layer {re.escape(layer)}: The "):
+            NetworkFile.parse(resealed(file))
+        at += length
+    assert [sentence.partition(":")[0] for sentence in said] == [
+        f"Layer {name}" for name, _ in layers(SMALL.architecture)
+    ]
 
 
 @pytest.mark.parametrize("name", ["b1c16", "b2c16", "b3c32", "b2c48", "b1c64", "b1c224"])
