@@ -136,6 +136,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
             "gonode match latest \"gtp:'gnugo --mode gtp'\" --record pairs.jsonl",
             "Against an engine; goes on where it ended.",
         ),
+        (
+            "gonode match best.txt.gz other.txt.gz --size 19 --komi 7.5 --time 5",
+            "Two networks of Leela Zero, five seconds a move.",
+        ),
     ),
     "mirror": (
         ("gonode mirror TICKET copy", "Keep a copy of a run up to date, as for a web server."),

@@ -3,13 +3,12 @@
 import json
 import signal
 import sys
-import time
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import date
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,14 +16,11 @@ from node.cli.directory import of_run
 from node.cli.main import NO
 
 MOST_KOMI = 1000
-LINE_EVERY_S = 10.0
+SIDES = ("a", "b")
 
 if TYPE_CHECKING:
-    from native.network import Kernel
     from native.search import SearchConfig
-    from node.matches.match_result import MatchResult
-    from node.matches.opponent import Gallery, Opponent
-    from node.matches.setups import Setups
+    from node.matches.opponent import Gallery
 
 
 def _half_points(context: click.Context, parameter: click.Parameter, komi: float | None) -> float | None:
@@ -50,12 +46,31 @@ def _bounds(context: click.Context, parameter: click.Parameter, text: str | None
 @click.command()
 @click.argument("a")
 @click.argument("b")
-@click.option(
-    "--games", type=click.IntRange(2, 100_000), default=100, show_default=True, help="Games, half with each colour."
-)
+@click.option("--games", type=click.IntRange(2, 100_000), default=100, show_default=True, help="Games, an even number.")
 @click.option("--visits", type=click.IntRange(2, 60000), help="Visits a move; default: the run's gate visits.")
+@click.option(
+    "--time",
+    "time_s",
+    type=click.FloatRange(0.05, 86400),
+    metavar="S",
+    help="Seconds a move, in place of visits; games at once share the cores.",
+)
 @click.option("--size", type=click.IntRange(7, 19), help="Board size; default: as the run draws it.")
-@click.option("--komi", type=float, callback=_half_points, help="Komi; default: as the run draws it.")
+@click.option("--komi", type=float, callback=_half_points, help="Komi; default: as the run draws it, or 0.5.")
+@click.option(
+    "--colours",
+    type=click.Choice(["swap", "a-black", "a-white"]),
+    default="swap",
+    show_default=True,
+    help="Swapped within each pair of games, or A's in every game.",
+)
+@click.option("--handicap", type=click.IntRange(2, 9), metavar="N", help="Black's stones, on their fixed points.")
+@click.option(
+    "--move-limit",
+    type=click.IntRange(10, 65534),
+    metavar="N",
+    help="Count games after so many moves; default: the run's limit.",
+)
 @click.option(
     "--sprt",
     metavar="E0,E1",
@@ -81,7 +96,14 @@ def _bounds(context: click.Context, parameter: click.Parameter, text: str | None
     default=120,
     show_default=True,
     metavar="S",
-    help="Seconds that an engine has for each GTP command.",
+    help="Seconds that an engine has for each GTP command, above the time of its move.",
+)
+@click.option(
+    "--tell",
+    type=(click.Choice(SIDES, case_sensitive=False), str),
+    multiple=True,
+    metavar="a|b COMMAND",
+    help="A GTP command for A or B before each game; repeatable.",
 )
 @click.option("--threads", type=click.IntRange(1, 256), default=1, show_default=True, help="Games at once.")
 @click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine.")
@@ -92,59 +114,97 @@ def match(
     b: str,
     games: int,
     visits: int | None,
+    time_s: float | None,
     size: int | None,
     komi: float | None,
+    colours: str,
+    handicap: int | None,
+    move_limit: int | None,
     sprt: tuple[int, int] | None,
     openings: str,
     sgf: Path | None,
     record: Path | None,
     deadline: float,
+    tell: tuple[tuple[str, str], ...],
     threads: int,
     kernel: str | None,
     directory: Path,
     as_json: bool,
 ) -> int:
-    """Play A against B: each a release (name, number, `latest`, `first`), a network file, `random`, or a program that
-    speaks GTP: gtp:'COMMAND', or gtp:NAME='COMMAND'."""
+    """Play A against B: each a release (name, number, `latest`, `first`), a network file, weights of Leela Zero, `random`,
+    or a program that speaks GTP: gtp:'COMMAND', or gtp:NAME='COMMAND'."""
+    from node.cli.match_progress import Progress
     from node.cli.match_table import match_table
     from node.cli.options import parse_kernel
     from node.disk.home import Home
-    from node.matches.match import MatchSettings, play_match
+    from node.matches.colours import Colours
+    from node.matches.match import MatchSettings, pair_seed, play_match
     from node.matches.match_record import open_record
+    from node.matches.match_sgf import MatchSgf
     from node.matches.opponent import Gallery, is_same_network
+    from node.matches.players import Allowance, find_opponent, verify_engines
+    from node.matches.playing import Start
     from node.matches.setups import make_setups
 
     if games % 2:
-        raise click.BadParameter("an even number is needed, so that colours are swapped.", param_hint="--games")
+        raise click.BadParameter("an even number is needed: games are played in pairs.", param_hint="--games")
+    if time_s is not None and visits is not None:
+        raise click.UsageError("--time and --visits exclude each other.")
+    if sprt is not None and colours != "swap":
+        raise click.UsageError("--sprt needs swapped colours: with fixed ones it would test who has the better side.")
     gallery = Gallery(Home(directory))
     config = _search(gallery, visits)
     komi_half = None if komi is None else int(2 * komi)
-    setups = make_setups(gallery.manifest, gallery.state.release.steps, size, komi_half, openings)
+    setups = make_setups(
+        gallery.manifest,
+        gallery.state.release.steps,
+        size,
+        komi_half,
+        openings,
+        handicap=handicap or 0,
+        move_limit=move_limit,
+    )
+    allowance = Allowance(config, parse_kernel(kernel), time_s, deadline)
     with ExitStack() as stack:
         # SIGTERM as Ctrl-C: engines have sessions of their own and would think on.
         stack.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, signal.default_int_handler))
         players = []
-        for name in (a, b):
-            players.append(_opponent(name, gallery, config, parse_kernel(kernel), deadline))
+        for side, name in zip(SIDES, (a, b), strict=True):
+            startup = tuple(command for whom, command in tell if whom.lower() == side)
+            players.append(find_opponent(name, gallery, allowance, setups.sizes, startup))
             stack.callback(players[-1].close)
-        _verify_engines(players, setups)
+        rules, opening = setups(0, pair_seed(0))
+        verify_engines(players, rules, Start(rules, tuple(opening), handicap or 0).stones)
         if is_same_network(*players):
             click.echo(
                 f"{players[0].name} and {players[1].name} are the same network: this match compares it with itself.",
                 err=True,
             )
-        settings = MatchSettings(games, setups, sprt, sgf, threads)
+        settings = MatchSettings(
+            games,
+            setups,
+            sprt,
+            None if sgf is None else MatchSgf(sgf, date.today().isoformat()),
+            threads,
+            colours=Colours(colours),
+            handicap=handicap or 0,
+            time_s=time_s,
+        )
         if record is not None:
-            facts = {
+            facts: dict[str, Any] = {
                 "run": gallery.state.run.hex(),
                 "players": [{"name": player.name, "identity": player.identity} for player in players],
-                "visits": config.visits_full,
+                "visits": config.visits_full if time_s is None else None,
                 "search": sha256(repr(config).encode()).hexdigest()[:16],
                 "size": size,
                 "komi": komi,
                 "openings": openings,
                 "setups": setups.digest(),
                 "sprt": None if sprt is None else list(sprt),
+                # None where a record of an earlier version has nothing.
+                "time_s": time_s,
+                "colours": None if colours == "swap" else colours,
+                "handicap": handicap,
             }
             settings = replace(settings, record=stack.enter_context(open_record(record, facts)))
         progress = Progress(sys.stderr.isatty())
@@ -160,54 +220,3 @@ def _search(gallery: "Gallery", visits: int | None) -> "SearchConfig":
 
     config = engine_config(gallery.manifest.gate_search)
     return config if visits is None else replace(config, visits_full=visits, visits_fast=visits)
-
-
-def _opponent(name: str, gallery: "Gallery", config: "SearchConfig", kernel: "Kernel", deadline_s: float) -> "Opponent":
-    from node.matches.gtp_player import PREFIX, GtpOpponent
-    from node.matches.opponent import NetworkOpponent, RandomOpponent, load_network_file
-
-    if name == "random":
-        return RandomOpponent()
-    if name.startswith(PREFIX):
-        return GtpOpponent(name.removeprefix(PREFIX), deadline_s)
-    path = Path(name)
-    if path.is_file():
-        return NetworkOpponent(path.name, load_network_file(path), config, kernel)
-    known, network = gallery.network(name)
-    return NetworkOpponent(known, network, config, kernel)
-
-
-def _verify_engines(players: Sequence["Opponent"], setups: "Setups") -> None:
-    """Raises OpponentError for an engine that does not take up the first game."""
-    from node.matches.gtp_player import GtpOpponent
-    from node.matches.match import pair_seed
-
-    rules, _ = setups(0, pair_seed(0))
-    for player in players:
-        if isinstance(player, GtpOpponent):
-            player.verify_plays(rules)
-
-
-class Progress:
-    """The score so far on standard error: one line that is renewed on a terminal, else a line each ten seconds."""
-
-    def __init__(self, is_terminal: bool) -> None:
-        self._is_terminal = is_terminal
-        self._next_s = time.monotonic() + LINE_EVERY_S
-        self._is_open = False
-
-    def show(self, result: "MatchResult") -> None:
-        """Says how it stands, if it is time to."""
-        score = result.total
-        line = f"{score.games} games: +{score.wins} ={score.draws} -{score.losses}"
-        if self._is_terminal:
-            click.echo(f"\r{line}", nl=False, err=True)
-            self._is_open = True
-        elif time.monotonic() >= self._next_s:
-            click.echo(line, err=True)
-            self._next_s = time.monotonic() + LINE_EVERY_S
-
-    def end(self) -> None:
-        """Leaves the renewed line as it stands."""
-        if self._is_open:
-            click.echo(err=True)

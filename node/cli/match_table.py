@@ -1,18 +1,17 @@
 """What a match gave, as a table of plain text."""
 
 from node.matches.match_result import MatchResult, Score, elo_of, share_interval
+from node.matches.move_times import GRACE_S
 from protocol.words import counted
 
 HEAD = ("", "games", "wins", "draws", "losses", "score", "Elo (95 %)")
 
 
 def match_table(result: MatchResult) -> str:
-    """All games and those of each colour, Black's share by komi, how many games differ, faults, and the test."""
-    rows = [
-        HEAD,
-        _row("all games", result.total),
-        _row("as black", result.black),
-        _row("as white", result.white),
+    """All games and those of each colour, Black's share by komi, how many games differ, times, faults, and the test."""
+    rows = [HEAD, _row("all games", result.total)]
+    rows += [
+        _row(name, score) for name, score in (("as black", result.black), ("as white", result.white)) if score.games
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
     lines = [f"{result.names[0]} against {result.names[1]}"]
@@ -27,6 +26,11 @@ def match_table(result: MatchResult) -> str:
             f"({100 * score.share:.0f} %, {100 * low:.0f} to {100 * high:.0f} %)"
         )
     lines.append(f"  {counted(result.different, 'different game')} of {result.total.games}")
+    if result.time_s is not None:
+        lines.append(f"  {result.time_s:g} s a move: the same command gives other games")
+    for name, times in zip(result.names, result.times or (), strict=False):
+        late = f"{times.late} of {counted(times.moves, 'move')} took longer than that and {GRACE_S:g} s"
+        lines.append(f"  {name}: {times.mean_s:.2f} s a move, {times.longest_s:.2f} s at most; {late}")
     for name, games, reason in result.forfeits:
         lines.append(f"  {name} lost {counted(games, 'game')} by a fault, at last: {reason}")
     if result.llr is not None:

@@ -2,7 +2,7 @@
 
 Whatever the program does (ends, hangs, floods, answers what is no GTP), a command ends by its deadline with an answer or a
 `GtpError` of one sentence; the process is of no use after one that is not a `Refused`. It is started in a session of its
-own, so that Ctrl-C is not for it, and it is killed with its children.
+own, so that Ctrl-C is not for it, and it is killed with its children; a warden does so where this process was killed.
 """
 
 import contextlib
@@ -16,6 +16,8 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from typing import Final
+
+from node.matches.warden import Warden
 
 MAX_ANSWER_BYTES: Final = 1 << 16
 MAX_TEXT: Final = 200
@@ -67,9 +69,10 @@ def shown(text: str) -> str:
 class GtpEngine:
     """A running engine; not safe to use from two threads at once, but `kill` may come from any."""
 
-    def __init__(self, words: Sequence[str], deadline_s: float) -> None:
+    def __init__(self, words: Sequence[str], deadline_s: float, warden: Warden | None = None) -> None:
         """Starts the program; raises CannotStart."""
         self._deadline_s = deadline_s
+        self._warden = warden
         self._number = 0
         self._answer = b""
         self._said: deque[bytes] = deque()
@@ -86,18 +89,22 @@ class GtpEngine:
             )
         except OSError as error:
             raise CannotStart(f"cannot be started: {error.strerror or error}") from None
+        if warden is not None:
+            warden.watch(self._process.pid)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._stdin, self._stdout, self._stderr = self._process.stdin, self._process.stdout, self._process.stderr
         os.set_blocking(self._stdin.fileno(), False)
 
-    def ask(self, command: str) -> str:
-        """The engine's answer to one command, without blanks around it; raises GtpError."""
+    def ask(self, command: str, own_s: float = 0.0) -> str:
+        """The engine's answer to one command, without blanks around it; raises GtpError. The deadline begins after `own_s`
+        seconds that are the engine's."""
         self._number += 1
-        end_s = time.monotonic() + self._deadline_s
-        self._write(command, end_s)
-        status, number, text = self._parse(self._read(command, end_s), command)
+        within_s = self._deadline_s + own_s
+        end_s = time.monotonic() + within_s
+        self._write(command, within_s, end_s)
+        status, number, text = self._parse(self._read(command, within_s, end_s), command)
         if number and number != str(self._number):
             raise GtpError(f"answered {shown(command)} with the number {number[:20]} of another command{self._words()}")
         if status == "?":
@@ -119,6 +126,8 @@ class GtpEngine:
             self._is_killed = True
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+            if self._warden is not None:
+                self._warden.forget(self._process.pid)
         self._process.wait()
 
     def release(self) -> None:
@@ -127,7 +136,7 @@ class GtpEngine:
             with contextlib.suppress(OSError):
                 pipe.close()
 
-    def _write(self, command: str, end_s: float) -> None:
+    def _write(self, command: str, within_s: float, end_s: float) -> None:
         """Sends a command with its number; one that answers without reading fills its pipe in the end."""
         line = f"{self._number} {command}\n".encode()
         try:
@@ -135,12 +144,12 @@ class GtpEngine:
                 selector.register(self._stdin, selectors.EVENT_WRITE)
                 while line:
                     if not selector.select(max(0.0, end_s - time.monotonic())):
-                        raise TimedOut(f"did not read {shown(command)} within {self._deadline_s:g} s{self._words()}")
+                        raise TimedOut(f"did not read {shown(command)} within {within_s:g} s{self._words()}")
                     line = line[self._stdin.write(line) or 0 :]
         except (OSError, ValueError):
             raise self._gone(command) from None
 
-    def _read(self, command: str, end_s: float) -> str:
+    def _read(self, command: str, within_s: float, end_s: float) -> str:
         """The text of the next answer, up to its blank line; what it says on standard error is kept meanwhile."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._stdout, selectors.EVENT_READ)
@@ -159,9 +168,7 @@ class GtpEngine:
                 if not ready:
                     wrote = shown(self._answer.decode("utf-8", "replace"))
                     other = f" but wrote {wrote!r}" if wrote else ""
-                    raise TimedOut(
-                        f"did not answer {shown(command)} within {self._deadline_s:g} s{other}{self._words()}"
-                    )
+                    raise TimedOut(f"did not answer {shown(command)} within {within_s:g} s{other}{self._words()}")
                 for key, _ in ready:
                     data = os.read(key.fd, _READ_BYTES)
                     if key.fileobj is self._stderr:

@@ -7,32 +7,37 @@ for the next if it is of no use any more. The result of a game is always by our 
 
 import re
 import threading
-from types import TracebackType
-from typing import Final, Self
+from collections.abc import Sequence
+from typing import ClassVar, Final
 
-from native.game import Game
 from native.rules import Rules
-from node.exchange.errors import SgfError
-from node.exchange.rule_names import name_rules
-from node.exchange.values import parse_vertex, vertex
-from node.matches.gtp_engine import CannotStart, GtpEngine, GtpError, Refused, TimedOut, shown, split_command
-from node.matches.opponent import Forfeit, OpponentError, OutOfTime, Resigned
+from node.matches.gtp_engine import CannotStart, GtpEngine, GtpError, Refused, shown, split_command
+from node.matches.gtp_seat import GtpSeat
+from node.matches.gtp_terms import GtpTerms
+from node.matches.opponent import OpponentError
+from node.matches.warden import Warden
 
 PREFIX: Final = "gtp:"
 DEADLINE_S: Final = 120.0
 """Seconds for each command, unless told otherwise."""
+CHECKED: Final = 1
+"""The seed of an engine that is asked who it is, and whether it takes up a game."""
 
 _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._+-]{0,63})=(.*)", re.DOTALL)
 
 
 class GtpOpponent:
-    """An engine by its command. `name` is what the user gave, else the engine's own name and version."""
+    """An engine by its command. `name` is what the user gave, else the engine's own name and version; `about` is those."""
 
-    def __init__(self, text: str, deadline_s: float = DEADLINE_S) -> None:
+    goes_on: ClassVar[bool] = True
+    """Whether an engine that has finished a game plays another."""
+
+    def __init__(self, text: str, deadline_s: float = DEADLINE_S, terms: GtpTerms | None = None) -> None:
         """`text` is what follows `gtp:`. Starts the engine once to ask who it is; raises OpponentError."""
         named = _NAMED.fullmatch(text)
         self.command = named[2].strip() if named else text.strip()
-        self.identity = PREFIX + self.command
+        self._called = named[1] if named else self.command
+        self.terms = terms or GtpTerms()
         self._deadline_s = deadline_s
         self._lock = threading.Lock()
         self._idle: list[GtpEngine] = []
@@ -40,29 +45,37 @@ class GtpOpponent:
         self._is_closed = False
         try:
             self._words = split_command(self.command)
-            engine = self._take()
-            try:
-                self.name = named[1] if named else shown(f"{engine.ask('name')} {engine.ask('version')}")[:64].strip()
-            except BaseException:
-                self._drop(engine)
-                raise
-            self._idle.append(engine)
+            self._warden = _started_warden()
         except GtpError as error:
-            raise OpponentError(f"The engine {shown(self.command)!r} {error}.") from None
-
-    def verify_plays(self, rules: Rules) -> None:
-        """Raises OpponentError when the engine, asked now, does not take up a game by these rules."""
-        engine = self._take()
+            raise self._useless(error) from None
         try:
-            _begin(engine, rules)
+            self.about, self.commands = self._introduced(named[1] if named else None)
         except GtpError as error:
-            self._drop(engine)
-            raise OpponentError(f"{self.name} {error}.") from None
-        self._give_back(engine)
+            self.close()
+            raise self._useless(error) from None
+        except BaseException:
+            self.close()
+            raise
+        self.name = named[1] if named else self.about
 
-    def sit(self) -> "GtpSeat":
+    @property
+    def identity(self) -> str:
+        """See `Opponent.identity`; what it is told before each game is a part of it."""
+        return " | ".join((PREFIX + self.command, *self.terms.startup))
+
+    def verify_plays(self, rules: Rules, handicap: Sequence[int] = ()) -> None:
+        """Raises OpponentError when the engine, asked now, does not take up a game by these rules."""
+        engine = self.take(CHECKED)
+        try:
+            self.terms.begin(engine, self.commands, rules, handicap, CHECKED)
+        except GtpError as error:
+            self.drop(engine)
+            raise OpponentError(f"{self.name} {error}.") from None
+        self.give_back(engine)
+
+    def sit(self, handicap: Sequence[int] = ()) -> GtpSeat:
         """See `Opponent.sit`."""
-        return GtpSeat(self)
+        return GtpSeat(self, handicap)
 
     def close(self) -> None:
         """Ends every engine, also those whose answers others wait for; no game begins any more."""
@@ -76,89 +89,67 @@ class GtpOpponent:
         for engine in idle:
             engine.close()
             engine.release()
+        self._warden.close()
 
-    def _take(self) -> GtpEngine:
-        """An engine that plays no game, started if need be; raises CannotStart."""
+    def take(self, number: int) -> GtpEngine:
+        """An engine that plays no game, started if need be, for one of this seed number; raises CannotStart."""
         with self._lock:
-            if self._idle:
+            if self._idle and (self.goes_on or number == CHECKED):
                 return self._idle.pop()
-        engine = GtpEngine(self._words, self._deadline_s)
+        engine = GtpEngine(self._command_line(number), self._deadline_s, self._warden)
         with self._lock:
             self._all.add(engine)
             if not self._is_closed:
                 return engine
-        self._drop(engine)
+        self.drop(engine)
         raise CannotStart("is not started any more: the match is over")
 
-    def _give_back(self, engine: GtpEngine) -> None:
+    def give_back(self, engine: GtpEngine) -> None:
+        """What was taken, after its game."""
         with self._lock:
-            if not self._is_closed:
+            if self.goes_on and not self._is_closed:
                 self._idle.append(engine)
                 return
-        self._drop(engine)
+        self.drop(engine)
 
-    def _drop(self, engine: GtpEngine) -> None:
+    def drop(self, engine: GtpEngine) -> None:
+        """What was taken and is of no use any more."""
         engine.kill()
         engine.release()
         with self._lock:
             self._all.discard(engine)
 
+    def _command_line(self, number: int) -> Sequence[str]:
+        """The program and its options, for a game of this seed number."""
+        return self._words
 
-class GtpSeat:
-    """The engine in one game: it is told the moves that it did not make, and asked for its own."""
+    def _useless(self, error: GtpError) -> OpponentError:
+        return OpponentError(f"The engine {shown(self._called)!r} {error}.")
 
-    def __init__(self, opponent: GtpOpponent) -> None:
-        self._opponent = opponent
-        self._engine: GtpEngine | None = None
-        self._told = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        engine, self._engine = self._engine, None
-        if engine is not None:
-            self._opponent._give_back(engine)
-
-    def choose(self, game: Game, seed: bytes) -> int:
-        """See `Seat.choose`; the moves of `game` that it was told or made before must be its first ones."""
+    def _introduced(self, given: str | None) -> tuple[str, frozenset[str]]:
+        """The engine's name and version, for which the given name may stand, and the commands that it has."""
+        engine = self.take(CHECKED)
         try:
-            return self._choose(game)
-        except Refused as error:
-            raise Forfeit(str(error)) from None
-        except GtpError as error:
-            if self._engine is not None:
-                self._opponent._drop(self._engine)
-                self._engine = None
-            raise (OutOfTime if isinstance(error, TimedOut) else Forfeit)(str(error)) from None
-
-    def _choose(self, game: Game) -> int:
-        if self._engine is None:
-            self._engine = self._opponent._take()
-            _begin(self._engine, game.rules)
-            self._told = 0
-        rows, cols = game.rules.rows, game.rules.cols
-        for colour, move in game.moves[self._told :]:
-            self._engine.ask(f"play {colour.name.lower()} {vertex(move, rows, cols)}")
-            self._told += 1
-        answer = self._engine.ask(f"genmove {game.to_move.name.lower()}")
-        self._told += 1
-        if answer.lower() == "resign":
-            raise Resigned("resigned")
-        try:
-            return parse_vertex(answer, rows, cols)
-        except SgfError:
-            raise Forfeit(f"answered genmove with what is no move ({shown(answer)})") from None
+            try:
+                about = shown(f"{engine.ask('name')} {engine.ask('version')}")[:64].strip()
+            except Refused:
+                if given is None:
+                    raise
+                about = given
+            try:
+                commands = frozenset(engine.ask("list_commands").lower().split())
+            except Refused:
+                commands = frozenset()
+        except BaseException:
+            self.drop(engine)
+            raise
+        with self._lock:
+            self._idle.append(engine)
+        return about, commands
 
 
-def _begin(engine: GtpEngine, rules: Rules) -> None:
-    """Sets up a game: board, komi, and the rules where the engine takes them (an extension of KataGo's)."""
-    engine.ask(f"boardsize {rules.rows}")
-    engine.ask("clear_board")
+def _started_warden() -> Warden:
     try:
-        is_known = engine.ask("known_command kata-set-rules").lower() == "true"
-    except Refused:
-        is_known = False
-    if is_known:
-        engine.ask(f"kata-set-rules {name_rules(rules)}")
-    engine.ask(f"komi {rules.komi_half / 2:g}")
+        return Warden()
+    except OSError as error:
+        raise CannotStart(f"cannot be watched: {error.strerror or error}") from None

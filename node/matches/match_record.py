@@ -20,6 +20,7 @@ from threading import Lock
 from typing import Any, Final
 
 from node.disk.files import naming
+from node.matches.colours import Colours
 from node.matches.match_result import Tally
 from node.matches.played_game import PlayedGame
 
@@ -91,9 +92,9 @@ def read_record(path: Path) -> tuple[dict[str, Any], Tally]:
     found, pairs = _parse(path, data[: data.rfind(b"\n") + 1])
     try:
         names = [(str(each["name"]), str(each["identity"])) for each in found["players"]]
-        tally = Tally((names[0][0], names[1][0]), None)
-    except (KeyError, TypeError, IndexError):
-        raise RecordError(f"{path}: line 1 does not say who played.") from None
+        tally = Tally((names[0][0], names[1][0]), None, Colours(found.get("colours") or Colours.SWAP))
+    except (KeyError, TypeError, IndexError, ValueError):
+        raise RecordError(f"{path}: line 1 does not say who played, and with which colours.") from None
     number = 0
     while (pair := pairs.get(number)) is not None:
         tally.add(pair)

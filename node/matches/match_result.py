@@ -7,6 +7,8 @@ from hashlib import sha256
 from typing import Any, Final
 
 from native.rules import Colour
+from node.matches.colours import Colours
+from node.matches.move_times import MoveTimes
 from node.matches.played_game import PlayedGame
 from verification.gate import LLR_BOUND_MICRO, NO_PAIRS, Counts, add_pair, llr
 
@@ -55,7 +57,8 @@ class Score:
 @dataclass(frozen=True, slots=True)
 class MatchResult:
     """Counts from the first player's side: `black` and `white` by the colour that it had. `komi` has Black's score, whoever
-    was Black, by half points of komi; `forfeits` the games that each player lost by a fault, and the last fault of each."""
+    was Black, by half points of komi; `forfeits` the games that each player lost by a fault, and the last fault of each;
+    `time_s` what a move had and `times` what the players' moves took, both None where moves were not timed."""
 
     names: tuple[str, str]
     black: Score = Score()
@@ -65,6 +68,8 @@ class MatchResult:
     forfeits: tuple[tuple[str, int, str], ...] = ()
     llr: float | None = None
     verdict: str | None = None
+    time_s: float | None = None
+    times: tuple[MoveTimes, MoveTimes] | None = None
 
     @property
     def total(self) -> Score:
@@ -97,6 +102,11 @@ class MatchResult:
             "forfeits": [
                 {"player": name, "games": games, "last_reason": reason} for name, games, reason in self.forfeits
             ],
+            "time_s": self.time_s,
+            "times": [
+                {"moves": each.moves, "mean_s": each.mean_s, "longest_s": each.longest_s, "late": each.late}
+                for each in self.times or ()
+            ],
         }
 
 
@@ -106,16 +116,18 @@ class Tally:
 
     names: tuple[str, str]
     sprt: tuple[int, int] | None
+    colours: Colours = Colours.SWAP
     scores: dict[Colour, Score] = field(default_factory=lambda: {Colour.BLACK: Score(), Colour.WHITE: Score()})
     komi: dict[int, Score] = field(default_factory=dict)
     pairs: Counts = NO_PAIRS
     _seen: set[bytes] = field(default_factory=set)
     _forfeits: dict[int, tuple[int, str]] = field(default_factory=dict)
+    _times: tuple[MoveTimes, MoveTimes] = (MoveTimes(), MoveTimes())
 
     def add(self, games: Sequence[PlayedGame]) -> None:
-        """Counts both games of a pair: the first player was Black in the first one."""
+        """Counts both games of a pair."""
         points = 0
-        for colour, game in zip((Colour.BLACK, Colour.WHITE), games, strict=True):
+        for colour, game in zip(map(self.colours.of_first, (0, 1)), games, strict=True):
             half_points = game.half_points(colour)
             points += half_points
             self.scores[colour] = self.scores[colour].add(half_points)
@@ -124,6 +136,8 @@ class Tally:
             if game.is_forfeit:
                 loser = 0 if half_points == 0 else 1
                 self._forfeits[loser] = (self._forfeits.get(loser, (0, ""))[0] + 1, game.reason)
+            mine, others = self._times
+            self._times = mine + game.times_of(colour), others + game.times_of(colour.other)
         self.pairs = add_pair(self.pairs, points)
 
     def result(self) -> MatchResult:
@@ -142,6 +156,7 @@ class Tally:
             tuple((self.names[loser], *counted) for loser, counted in sorted(self._forfeits.items())),
             ratio,
             verdict,
+            times=self._times if any(each.moves for each in self._times) else None,
         )
 
 

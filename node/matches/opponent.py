@@ -1,20 +1,21 @@
 """Players of a match: a release of a run, a network file, the first network, or uniformly random moves.
 
 A player sits down at a game and picks a move for each position; releases search with the match's config as they do in gate
-games. Engines of others are in `node.matches.gtp_player`.
+games. Engines of others are in `node.matches.gtp_player`, networks on the clock in `node.matches.timed_network`.
 """
 
 import hashlib
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from random import Random
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Protocol
 
 from native.errors import EngineError
 from native.game import Game
 from native.network import Kernel, Network
 from native.rules import Colour
-from native.search import Player, SearchConfig, search_ply
+from native.search import Player, Ply, SearchConfig, search_ply
 from node.disk.blob_store import BlobStore
 from node.disk.home import Home
 from node.matches.stored_state import load_state
@@ -24,6 +25,10 @@ from verification.releases import ReleaseInfo, first_network
 SEED_DOMAIN = b"gonode/match/v1\0"
 MOST_BYTES = 1 << 27
 """Above every network's file; of a longer one no more is read."""
+
+
+NETWORKS = ("network:", "leela-zero:")
+"""How identities of networks begin."""
 
 
 class OpponentError(ValueError):
@@ -57,6 +62,10 @@ class OutOfTime(GameLost):
 class Seat(Protocol):
     """A player in one game."""
 
+    def prepare(self, game: Game, seed: bytes) -> None:
+        """Gets ready for the next `choose` with the same words; it takes none of the time of a move. Raises GameLost."""
+        ...
+
     def choose(self, game: Game, seed: bytes) -> int:
         """The move for the side to move, legal or not; `seed` is the game's. Raises GameLost."""
         ...
@@ -65,18 +74,24 @@ class Seat(Protocol):
 class Opponent(Protocol):
     """Somebody who plays a match, games at once if need be.
 
-    `name` is what people read; two players of the same `identity` play the same, as far as they repeat themselves.
+    `name` is what people read, `about` says what it is; two players of the same `identity` play the same, as far as they
+    repeat themselves.
     """
 
     name: str
 
     @property
-    def identity(self) -> str:
-        """`random`, `network:` and the digest of its file, or `gtp:` and the command."""
+    def about(self) -> str:
+        """Program and version, or the network."""
         ...
 
-    def sit(self) -> AbstractContextManager[Seat]:
-        """Takes part in one game."""
+    @property
+    def identity(self) -> str:
+        """`random`, `network:` or `leela-zero:` and the digest of its file, or `gtp:` and the command."""
+        ...
+
+    def sit(self, handicap: Sequence[int] = ()) -> AbstractContextManager[Seat]:
+        """Takes part in one game, which begins with Black's stones on the points of its handicap."""
         ...
 
     def close(self) -> None:
@@ -87,11 +102,14 @@ class Opponent(Protocol):
 class OwnOpponent:
     """A player of this process, who keeps nothing between moves and so sits at all games at once."""
 
+    def prepare(self, game: Game, seed: bytes) -> None:
+        """See `Seat.prepare`."""
+
     def choose(self, game: Game, seed: bytes) -> int:
         """See `Seat.choose`."""
         raise NotImplementedError
 
-    def sit(self) -> AbstractContextManager[Self]:
+    def sit(self, handicap: Sequence[int] = ()) -> AbstractContextManager[Seat]:
         """See `Opponent.sit`."""
         return nullcontext(self)
 
@@ -103,6 +121,7 @@ class RandomOpponent(OwnOpponent):
     """Plays uniformly among legal moves that fill no own eye; passes when there is none."""
 
     name = "random"
+    about = "uniformly random moves"
     identity = "random"
 
     def choose(self, game: Game, seed: bytes) -> int:
@@ -122,14 +141,18 @@ class NetworkOpponent(OwnOpponent):
     def __init__(self, name: str, network: Network | None, config: SearchConfig, kernel: Kernel) -> None:
         self.name = name
         self._player = Player(network, hashlib.sha256(name.encode()).digest())
-        self._config = config
+        self.config = config
         self._kernel = kernel
-        self._digest = hashlib.sha256(repr(config).encode()).digest()
 
     @property
     def identity(self) -> str:
         """See `Opponent.identity`."""
         return network_identity(self.digest)
+
+    @property
+    def about(self) -> str:
+        """See `Opponent.about`."""
+        return f"gonode, {self.identity}"
 
     @property
     def digest(self) -> bytes | None:
@@ -138,7 +161,12 @@ class NetworkOpponent(OwnOpponent):
 
     def choose(self, game: Game, seed: bytes) -> int:
         """See `Seat.choose`."""
-        return search_ply(self._player, self._kernel, self._config, self._digest, seed, game).move
+        return self.search(game, seed, self.config).move
+
+    def search(self, game: Game, seed: bytes, config: SearchConfig) -> Ply:
+        """Searches the position for the side to move; without the GIL."""
+        digest = hashlib.sha256(repr(config).encode()).digest()
+        return search_ply(self._player, self._kernel, config, digest, seed, game)
 
 
 class Gallery:
@@ -197,7 +225,7 @@ def network_identity(digest: bytes | None) -> str:
 
 def is_same_network(first: Opponent, second: Opponent) -> bool:
     """Both players search with one network, whatever they are called."""
-    return isinstance(first, NetworkOpponent) and isinstance(second, NetworkOpponent) and first.digest == second.digest
+    return first.identity == second.identity and first.identity.startswith(NETWORKS)
 
 
 def load_network_file(path: Path) -> Network:

@@ -2,7 +2,8 @@
 
 Networks are told apart by their files: a release, the same file under another name and a candidate that was refused are one
 player each, whatever they are called. A network that searched with other visits than the run's gates is another player
-(`NAME@VISITS`). Sizes, komi and openings are pooled.
+(`NAME@VISITS`), and so is whoever thought for seconds (`NAME@1s`). Sizes, komi and openings are pooled; games with a
+handicap or with fixed colours are not, since they do not say who is stronger.
 """
 
 import math
@@ -13,9 +14,11 @@ from typing import Any
 
 from node.matches.gtp_engine import shown
 from node.matches.match_record import RecordError, read_record
-from node.matches.opponent import network_identity
+from node.matches.opponent import NETWORKS, network_identity
 from node.matches.ratings import Pairing, bradley_terry
 from verification.state import LogState
+
+_KINDS = {"network": "network", "leela-zero": "engine", "gtp": "engine"}
 
 
 class RatingError(ValueError):
@@ -59,8 +62,8 @@ class RatingTable:
     def player(self, identity: str, name: str, kind: str) -> int:
         """The number of a player; the first name that it has stays. RatingError for two engines of one name."""
         if identity not in self._numbers:
-            if name in self.names and identity.startswith("network:"):
-                name = f"{name}#{identity.removeprefix('network:')[:8]}"
+            if name in self.names and identity.startswith(NETWORKS):
+                name = f"{name}#{identity.partition(':')[2][:8]}"
             if name in self.names:
                 raise RatingError(
                     f"Two players are called {name[:80]!r}; name an engine in its match: gtp:NAME=COMMAND."
@@ -88,16 +91,19 @@ class RatingTable:
         found, tally = read_record(path)
         if found.get("run") != run.hex():
             raise RecordError(f"{path}: this match was recorded in another run.")
-        visits = found.get("visits")
+        if found.get("handicap") or found.get("colours"):
+            raise RecordError(f"{path}: games with a handicap, or with fixed colours, do not say who is stronger.")
+        visits, time_s = found.get("visits"), found.get("time_s")
         suffix = "" if visits in (None, gate_visits) else f"@{visits}"
+        if isinstance(time_s, (int, float)):
+            suffix = f"@{time_s:g}s"
         numbers = []
         for each in found["players"]:
             identity, name = str(each["identity"]), shown(str(each["name"]))  # somebody else may have written it
-            kind, _, _ = identity.partition(":")
-            if kind == "network":
-                numbers.append(self.player(identity + suffix, name + suffix, "network"))
-            else:
-                numbers.append(self.player(identity, name, "engine" if kind == "gtp" else "random"))
+            word = _KINDS.get(identity.partition(":")[0], "random")
+            if identity.startswith(NETWORKS) or (time_s is not None and word == "engine"):
+                identity, name = identity + suffix, name + suffix
+            numbers.append(self.player(identity, name, word))
         total = tally.result().total
         if total.games and numbers[0] != numbers[1]:
             self.pairings.append(Pairing(numbers[0], numbers[1], total.wins + total.draws / 2, total.games))

@@ -13,6 +13,7 @@ from typing import Final
 
 from native.errors import IllegalMove
 from native.game import Game
+from native.handicap import fixed_points
 from native.rules import Colour, Rules
 from node.exchange.errors import SgfError
 from node.exchange.record import GameRecord, Setup
@@ -25,6 +26,8 @@ from verification.setup import game_rules, gate_setup
 RUN: Final = "run"
 EMPTY: Final = "empty"
 MAX_OPENINGS: Final = 10_000
+HANDICAP_KOMI_HALF: Final = 1
+"""Half points of komi in games with a handicap, unless it is said."""
 
 
 class OpeningError(ValueError):
@@ -33,18 +36,20 @@ class OpeningError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Setups:
-    """`manifest` has one stage, the one that counts; `openings` None: the run's, where it has some for the size."""
+    """`manifest` has one stage, the one that counts; `openings` None: the run's, where it has some for the size.
+    `move_limit` None: the run's."""
 
     manifest: Manifest
     size: int | None
     komi_half: int | None
     openings: tuple[tuple[int, ...], ...] | None
+    move_limit: int | None = None
 
     def __call__(self, pair: int, seed: bytes) -> tuple[Rules, tuple[int, ...]]:
         """Rules and opening moves of a pair."""
         drawn = gate_setup(self.manifest, 0, seed)
         komi_half = drawn.rules.komi_half if self.komi_half is None else self.komi_half
-        rules = game_rules(self.manifest.rules, self.size or drawn.rules.rows, komi_half)
+        rules = _rules(self.manifest, self.size or drawn.rules.rows, komi_half, self.move_limit)
         if self.openings is not None:
             return rules, self.openings[pair % len(self.openings)]
         return rules, drawn.opening_moves if rules.rows == drawn.rules.rows else ()
@@ -52,24 +57,58 @@ class Setups:
     def digest(self) -> str:
         """16 digits that differ when the setups do."""
         known = (self.manifest.rules, self.manifest.stages, self.manifest.openings_digest(), self.size, self.komi_half)
-        return sha256(repr((*known, self.openings)).encode()).hexdigest()[:16]
+        limited = () if self.move_limit is None else (self.move_limit,)
+        return sha256(repr((*known, self.openings, *limited)).encode()).hexdigest()[:16]
+
+    @property
+    def sizes(self) -> frozenset[int]:
+        """Of the boards that are played on."""
+        return (
+            frozenset(board.size for board in self.manifest.stages[0].boards)
+            if self.size is None
+            else frozenset({self.size})
+        )
 
 
-def make_setups(manifest: Manifest, steps: int, size: int | None, komi_half: int | None, openings: str) -> Setups:
+def make_setups(
+    manifest: Manifest,
+    steps: int,
+    size: int | None,
+    komi_half: int | None,
+    openings: str,
+    *,
+    handicap: int = 0,
+    move_limit: int | None = None,
+) -> Setups:
     """The setups of a match in a run whose release has `steps`: size and komi as the run draws them where they are None.
 
-    `openings` is `run`, `empty` or a path. Raises OpeningError.
+    `openings` is `run`, `empty` or a path. With a handicap there are none, and komi is 0.5 unless it is given. Raises
+    OpeningError, or HandicapError for a handicap that a board does not have.
     """
     stage = manifest.stage(steps)
+    if handicap:
+        if openings not in (RUN, EMPTY):
+            raise OpeningError(f"{openings}: a handicap is an opening of its own, and there can be no other.")
+        openings, komi_half = EMPTY, HANDICAP_KOMI_HALF if komi_half is None else komi_half
     moves: tuple[tuple[int, ...], ...] | None = {RUN: None, EMPTY: ((),)}.get(openings)
     if openings not in (RUN, EMPTY):
-        size, moves = _read(Path(openings), manifest, size, {board.size for board in stage.boards})
+        size, moves = _read(Path(openings), manifest, size, {board.size for board in stage.boards}, move_limit)
     boards = tuple(board for board in stage.boards if board.size == size) or stage.boards
     alone = replace(manifest, stages=(replace(stage, from_step=0, boards=boards),))
-    return Setups(alone, size, komi_half, moves)
+    setups = Setups(alone, size, komi_half, moves, move_limit)
+    for each in setups.sizes if handicap else ():
+        fixed_points(_rules(manifest, each, 0, None), handicap)
+    return setups
 
 
-def _read(path: Path, manifest: Manifest, size: int | None, sizes: set[int]) -> tuple[int, tuple[tuple[int, ...], ...]]:
+def _rules(manifest: Manifest, size: int, komi_half: int, move_limit: int | None) -> Rules:
+    rules = game_rules(manifest.rules, size, komi_half)
+    return rules if move_limit is None else replace(rules, move_cap=move_limit)
+
+
+def _read(
+    path: Path, manifest: Manifest, size: int | None, sizes: set[int], move_limit: int | None
+) -> tuple[int, tuple[tuple[int, ...], ...]]:
     """The size of a file's openings, which is `size` where that is given, and their moves; `sizes` are the run's."""
     if not (path.is_dir() or path.is_file()):
         raise OpeningError(f"{path}: no such file or folder; openings are run, empty, or a file's.")
@@ -78,7 +117,7 @@ def _read(path: Path, manifest: Manifest, size: int | None, sizes: set[int]) -> 
         size = size or own_size
         if own_size != size:
             raise OpeningError(f"{where}: the board has size {own_size}, not {size}.")
-        _verify(where, moves, game_rules(manifest.rules, size, 0))
+        _verify(where, moves, _rules(manifest, size, 0, move_limit))
         found.append(moves)
         if len(found) > MAX_OPENINGS:
             raise OpeningError(f"{path}: there are more than {MAX_OPENINGS} openings.")

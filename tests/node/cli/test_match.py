@@ -2,7 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
+from native.rules import Colour
 from node.disk.home import Home
+from node.exchange.replay import play_record, record_rules
+from node.exchange.sgf_reader import parse_record
+from node.exchange.values import write_result
 from tests.node.cli.gonode import Answer, gonode, the_object
 from tests.node.homes import grown_world
 
@@ -12,7 +18,7 @@ def test_match(home: Home) -> None:
     assert (answer.status, answer.err) == (0, "")
     found = the_object(answer)
     keys = {"games", "wins", "draws", "losses", "score", "elo", "elo_error", "llr", "verdict"}
-    more = {"players", "as_black", "as_white", "komi", "different_games", "forfeits"}
+    more = {"players", "as_black", "as_white", "komi", "different_games", "forfeits", "time_s", "times"}
     assert set(found) == keys | more
     assert set(found["as_black"]) == set(found["as_white"]) == keys - {"llr", "verdict"}
     assert sum(each["games"] for each in found["komi"]) == 4
@@ -104,3 +110,57 @@ def test_a_match_that_lost_its_test(home: Home) -> None:
     assert found["games"] < 400
     won = played("-200,-100", "--games", 400, "--json")
     assert (won.status, the_object(won)["verdict"]) == (0, "passed")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--time", 1, "--visits", 5), "--time and --visits exclude each other."),
+        (("--sprt", "0,50", "--colours", "a-black"), "--sprt needs swapped colours: with fixed ones it would test who"),
+        (("--handicap", 5), "A board of 7 by 7 takes 2 to 4 fixed handicap stones, not 5."),
+        (("--tell", "b", "komi 5"), "'random' is no engine, and takes no GTP commands."),
+        (("--games", 3), "an even number is needed: games are played in pairs."),
+    ],
+)
+def test_what_goes_with_what(home: Home, options: tuple[object, ...], sentence: str) -> None:
+    refused = gonode("match", "first", "random", "--dir", home.directory, *options)
+    assert refused.status == 2
+    assert sentence in refused.err
+    assert "Traceback" not in refused.err
+
+
+def test_seconds_of_an_engine_are_whole(home: Home) -> None:
+    refused = gonode("match", "gtp:true", "random", "--dir", home.directory, "--time", 0.5).refusal()
+    assert refused == "'gtp:true': the seconds of an engine's move are whole ones, as GTP has no others."
+
+
+def test_a_handicap_for_one_player(home: Home, tmp_path: Path) -> None:
+    """A has Black and four stones in every game; the files, the record and another command know of it."""
+    path, sgf = tmp_path / "match.jsonl", tmp_path / "games"
+    command = ("match", "random", "random", "--size", 7, "--handicap", 4, "--record", path, "--dir", home.directory)
+    answer = gonode(*command, "--colours", "a-black", "--games", 20, "--sgf", sgf, "--json")
+    found = the_object(answer)
+    assert (found["as_black"]["games"], found["as_white"]["games"]) == (20, 0)
+    assert found["wins"] > 12, "four stones are much on this board"
+    assert [each["komi"] for each in found["komi"]] == [0.5]
+    record = parse_record((sgf / "00000.sgf").read_bytes())
+    assert (record.handicap, len(record.start.black), record.moves[0].colour) == (4, 4, Colour.WHITE)
+    game = play_record(record, record_rules(record))
+    assert write_result(game.score_half()) == record.result
+    assert record.start.comment.startswith("Black: random (uniformly random moves).")
+    assert gonode(*command, "--colours", "a-black", "--games", 20, "--json") == answer
+    refused = gonode(*command, "--games", 20).refusal()
+    assert 'another match (colours: "a-black" there, null now)' in refused
+
+
+def test_seconds_for_a_release(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "match.jsonl"
+    command = ("match", "latest", "random", "--size", 7, "--games", 2, "--move-limit", 10, "--dir", home.directory)
+    found = the_object(gonode(*command, "--time", 0.1, "--record", path, "--json"))
+    assert (found["time_s"], [each["moves"] for each in found["times"]]) == (0.1, [10 - 2, 10 - 2]), "2 of an opening"
+    again = gonode(*command, "--time", 0.1, "--record", path)
+    assert "0.1 s a move: the same command gives other games" in again.out
+    refused = gonode(*command, "--record", path).refusal()
+    assert "another match (time_s: 0.1 there, null now)" in refused
+    rated = the_object(gonode("ratings", "--dir", home.directory, "--matches", path, "--json"))
+    assert {"random", f"{grown_world().state.release.name}@0.1s"} <= {each["name"] for each in rated["players"]}

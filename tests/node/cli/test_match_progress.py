@@ -2,8 +2,8 @@
 
 import pytest
 
-from node.cli import match
-from node.cli.match import Progress
+from node.cli import match_progress
+from node.cli.match_progress import Progress
 from node.cli.match_table import match_table
 from node.matches.match_result import MatchResult, Score
 
@@ -22,7 +22,7 @@ def test_on_a_terminal_one_line_is_renewed(capsys: pytest.CaptureFixture[str]) -
 
 def test_elsewhere_there_are_plain_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(match.time, "monotonic", lambda: now)
+    monkeypatch.setattr(match_progress.time, "monotonic", lambda: now)
     progress = Progress(False)
     for games in range(2, 60, 2):
         now = float(games)

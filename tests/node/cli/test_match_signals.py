@@ -1,6 +1,5 @@
 """`gonode match` that is told to end: its engines, which have sessions of their own, end with it."""
 
-import os
 import shlex
 import signal
 import subprocess
@@ -11,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.node.homes import grown_world, make_home
+from tests.node.matches.test_warden import is_running
 
 ENGINE = Path(__file__).parents[1] / "matches" / "engine.py"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_engines_that_think_end_with_it(tmp_path: Path, number: signal.Signals) -> None:
     home = make_home(grown_world(), tmp_path / "coordinator")
     said = tmp_path / "pid"
@@ -36,6 +36,9 @@ def test_engines_that_think_end_with_it(tmp_path: Path, number: signal.Signals) 
         time.sleep(0.05)
     match.send_signal(number)
     _, stderr = match.communicate(timeout=60)
-    assert (match.returncode, b"Traceback" in stderr) == (130, False)
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(said.read_text()), 0)
+    expected = -signal.SIGKILL if number == signal.SIGKILL else 130
+    assert (match.returncode, b"Traceback" in stderr) == (expected, False)
+    while is_running(int(said.read_text())):  # after a SIGKILL its warden sees to that
+        assert number == signal.SIGKILL
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

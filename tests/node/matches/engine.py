@@ -1,4 +1,7 @@
-"""An engine for tests: `python engine.py MODE` speaks GTP, plays the first empty point, and errs as MODE says.
+"""An engine for tests: `python engine.py MODE [FILE]` speaks GTP, plays the first empty point, and errs as MODE says.
+
+With a FILE it writes there each command that it reads, and has commands more, which it lists: those of time, seeds, rules
+and handicaps.
 
 MODE is `good`, or WHAT:COMMAND[:TIMES]: from the TIMES-th (1) COMMAND on it does WHAT: `die`, `hang`, `garbage`,
 `silent-end` (closes its output and waits), `flood`, `refuse`, `illegal`, `nonsense`, `off`, `resign`, `number`, `half` (no
@@ -11,6 +14,7 @@ import time
 from typing import Any
 
 COLUMNS = "ABCDEFGHJKLMNOPQRST"
+FURTHER = ("time_settings", "time_left", "set_random_seed", "kata-set-rules", "set_free_handicap", "speed_up")
 
 
 def say(text: str) -> None:
@@ -45,13 +49,16 @@ def err(what: str) -> str | None:
     return {"illegal": "A1", "nonsense": "my best move", "off": "T19", "resign": "ReSign"}[what]
 
 
-def main(mode: str) -> None:
+def main(mode: str, path: str | None = None) -> None:
     what, _, when = mode.partition(":")
     command_at, _, times = when.partition(":")
     left = int(times or 1)
     size, taken = 19, set[str]()
     for line in sys.stdin:
         number, command, *words = line.split()
+        if path is not None:
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(" ".join((command, *words)) + "\n")
         answer: Any = ""
         try:
             if command == command_at:
@@ -75,8 +82,11 @@ def main(mode: str) -> None:
                 answer = answer.lower()
             elif command in ("name", "version"):
                 answer = {"name": "Test engine", "version": "1.0"}[command]
-            elif command == "known_command":
-                answer = "false"
+            elif command == "list_commands" and path is not None:
+                answer = "\n".join(("genmove", "play", *FURTHER))
+            elif command in FURTHER and path is not None:
+                if command == "set_free_handicap":
+                    taken = {word.upper() for word in words}
             elif command == "quit":
                 say(f"={number}\r\n\r\n")
                 return
@@ -88,4 +98,4 @@ def main(mode: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

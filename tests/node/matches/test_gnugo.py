@@ -62,7 +62,7 @@ def test_it_plays_a_networks_file_and_anchors_it(home: Home, tmp_path: Path) -> 
 def test_a_board_that_it_does_not_play(home: Home) -> None:
     refused = gonode("match", engine("--boardsize x"), "random", "--dir", home.directory).refusal()
     assert refused.startswith(
-        "gnugo-1 ended (status 1) before it answered boardsize 7; it said: Unsupported board size"
+        "The engine 'gnugo-1' ended (status 1) before it answered name; it said: Unsupported board size"
     )
 
 

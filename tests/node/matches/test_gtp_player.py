@@ -18,6 +18,7 @@ from node.matches.gtp_engine import GtpEngine, GtpError, Refused, TimedOut
 from node.matches.gtp_player import GtpOpponent
 from node.matches.match import MatchSettings, play_match
 from node.matches.match_result import MatchResult, Score
+from node.matches.match_sgf import MatchSgf
 from node.matches.opponent import Forfeit, OpponentError, OutOfTime, RandomOpponent, Resigned
 
 ENGINE = Path(__file__).with_name("engine.py")
@@ -119,7 +120,7 @@ def test_a_refused_move_of_ours_is_the_engines_fault() -> None:
 )
 def test_a_match_outlives_its_engine(mode: str, letter: str, reason: str, tmp_path: Path) -> None:
     engine = GtpOpponent(command(mode), 30)
-    settings = MatchSettings(4, lambda pair, seed: (RULES, ()), sgf=tmp_path, threads=2)
+    settings = MatchSettings(4, lambda pair, seed: (RULES, ()), sgf=MatchSgf(tmp_path), threads=2)
     result = play_match(engine, RandomOpponent(), settings, silent)
     assert result.total == Score(0, 0, 4)
     for number in range(4):

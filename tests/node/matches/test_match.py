@@ -16,6 +16,7 @@ from node.exchange.sgf_reader import parse_record
 from node.matches.match import MatchSettings, play_match
 from node.matches.match_record import open_record
 from node.matches.match_result import MatchResult, Score, elo_of, share_interval
+from node.matches.match_sgf import MatchSgf
 from node.matches.opponent import Forfeit, OutOfTime, OwnOpponent, RandomOpponent, Resigned
 from tests.node.exchange.test_sgf_writer import read
 
@@ -26,7 +27,7 @@ class Passing(OwnOpponent):
     """Always passes."""
 
     name = "passing"
-    identity = "passing"
+    about = identity = "passing"
 
     def choose(self, game: Game, seed: bytes) -> int:
         return game.pass_move
@@ -36,7 +37,7 @@ class Settler(OwnOpponent):
     """Takes the first legal point once, then passes: wins every game against `Passing`."""
 
     name = "settler"
-    identity = "settler"
+    about = identity = "settler"
 
     def __init__(self) -> None:
         self.colours: list[Colour] = []
@@ -84,7 +85,7 @@ def test_both_games_of_a_pair_have_the_same_setup(tmp_path: Path) -> None:
         seeds.append(seed)
         return replace(RULES, komi_half=2 * (seed[0] % 5)), (seed[1] % 12, 13 + seed[2] % 12)
 
-    play_match(RandomOpponent(), RandomOpponent(), settings(8, setup=setup, sgf=tmp_path), silent)
+    play_match(RandomOpponent(), RandomOpponent(), settings(8, setup=setup, sgf=MatchSgf(tmp_path)), silent)
     assert len(set(seeds)) == len(seeds) == 4
     files = sorted(tmp_path.iterdir())
     assert [file.name for file in files] == [f"{number:05d}.sgf" for number in range(8)]
@@ -100,7 +101,9 @@ def test_a_match_is_repeatable_on_any_number_of_threads(tmp_path: Path) -> None:
     for threads in (1, 1, 3):
         folder = tmp_path / str(len(texts))
         seen: list[MatchResult] = []
-        result = play_match(RandomOpponent(), RandomOpponent(), settings(20, sgf=folder, threads=threads), seen.append)
+        result = play_match(
+            RandomOpponent(), RandomOpponent(), settings(20, sgf=MatchSgf(folder), threads=threads), seen.append
+        )
         assert seen[-1] == result
         assert [each.total.games for each in seen] == list(range(2, 21, 2))
         texts.append(([file.read_text() for file in sorted(folder.iterdir())], seen))
@@ -119,7 +122,7 @@ class Faulty(OwnOpponent):
     """Loses each game in its third move by `error`, or by a move on its own stone."""
 
     name = "faulty"
-    identity = "faulty"
+    about = identity = "faulty"
 
     def __init__(self, error: Exception | None) -> None:
         self.error = error
@@ -144,7 +147,7 @@ class Faulty(OwnOpponent):
 def test_who_gives_up_or_errs_loses(
     error: Exception | None, letter: str, said: str, is_fault: bool, tmp_path: Path
 ) -> None:
-    result = play_match(Faulty(error), Settler(), settings(4, sgf=tmp_path), silent)
+    result = play_match(Faulty(error), Settler(), settings(4, sgf=MatchSgf(tmp_path)), silent)
     assert (result.black, result.white) == (Score(0, 0, 2), Score(0, 0, 2))
     record = parse_record((tmp_path / "00000.sgf").read_bytes())
     assert (record.result, record.moves[-1].comment) == (f"W+{letter}", said)

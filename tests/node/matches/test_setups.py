@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from native.handicap import HandicapError
 from node.matches.match import pair_seed
 from node.matches.setups import OpeningError, Setups, make_setups
 from protocol.manifest import BoardWeight, KomiWeight, Manifest
@@ -127,3 +128,28 @@ def test_setups_that_differ_have_other_digests(tmp_path: Path) -> None:
     digests.append(make_setups(two_sizes(), 0, None, None, "run").digest())
     assert len(set(digests)) == len(digests)
     assert setups("empty").digest() == digests[1]
+
+
+def test_a_handicap_has_no_opening_and_half_a_point_of_komi(tmp_path: Path) -> None:
+    setups = make_setups(small_manifest(), 0, 9, None, "run", handicap=4)
+    rules, opening = setups(0, bytes(32))
+    assert (rules.rows, rules.komi_half, opening) == (9, 1, ())
+    assert make_setups(small_manifest(), 0, 9, 13, "empty", handicap=4)(3, bytes(32))[0].komi_half == 13
+    path = tmp_path / "openings"
+    path.write_text("D4 E5\n")
+    with pytest.raises(OpeningError, match="a handicap is an opening of its own"):
+        make_setups(small_manifest(), 0, 9, None, str(path), handicap=4)
+    with pytest.raises(HandicapError, match="takes 2 to 4 fixed handicap stones, not 5"):
+        make_setups(small_manifest(), 0, 8, None, "run", handicap=5)
+
+
+def test_a_limit_of_moves(tmp_path: Path) -> None:
+    limited = make_setups(small_manifest(), 0, 9, None, "empty", move_limit=30)
+    free = make_setups(small_manifest(), 0, 9, None, "empty")
+    assert limited(0, bytes(32))[0].move_cap == 30
+    assert free(0, bytes(32))[0].move_cap > 30
+    assert limited.digest() != free.digest()
+    path = tmp_path / "openings"
+    path.write_text(" ".join(["D4 E5 C3 F6 G7 C7 G3 E4 D5 E6"]) + "\n")
+    with pytest.raises(OpeningError, match="the game is over after these moves"):
+        make_setups(small_manifest(), 0, 9, None, str(path), move_limit=10)
