@@ -3,8 +3,8 @@
 The first line is the version. Then come 4 lines a convolution (weights [out][in][row][column], biases, and the mean and
 variance of the norm behind it): one at the input, 2 b in the b blocks of the tower; then 6 lines of the policy head and 8 of
 the value head. So a file has 1 + 4 + 8 b + 6 + 8 lines. A norm has no gamma, and its beta is in the convolution's biases,
-as beta sqrt(variance + epsilon). Whatever a file holds, reading it gives a record or a BadWeights of one sentence, and takes
-no more memory than a network of the largest size. Left out: version 2, whose value is black's.
+as beta sqrt(variance + epsilon). Whatever a file holds, reading it gives a record or a BadWeights of one sentence, which
+names the layer, and takes no more memory than a network of the largest size. Left out: version 2, whose value is black's.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO, Final, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from trainer.errors import BadWeights
+from trainer.network.leela_zero_lines import line_name, tower_convolutions
 
 SIDE: Final = 19
 POINTS: Final = SIDE * SIDE
@@ -80,11 +82,11 @@ class LeelaZeroWeights:
 
     def __post_init__(self) -> None:
         expected = line_sizes(self.blocks, self.channels)
-        for number, (line, size) in enumerate(zip(self.lines, expected, strict=True), start=2):
+        for index, (line, size) in enumerate(zip(self.lines, expected, strict=True)):
             if line.size != size:
-                raise BadWeights(f"Line {number} has {line.size} numbers, not {size}.")
+                raise BadWeights(f"{_where(expected[: index + 1])} has {line.size} numbers, not {size}.")
             if not np.isfinite(line).all():
-                raise BadWeights(f"Line {number} has a number that is not finite.")
+                raise BadWeights(f"{_where(expected[: index + 1])} has a number that is not finite.")
 
     @property
     def blocks(self) -> int:
@@ -111,6 +113,15 @@ class LeelaZeroWeights:
         return ("\n".join(("1", *lines)) + "\n").encode("ascii")
 
     @classmethod
+    def load(cls, path: Path) -> Self:
+        """Reads a file, compressed or not; raises OSError, or a BadWeights that names it."""
+        with path.open("rb") as file:
+            try:
+                return cls.read(file)
+            except BadWeights as error:
+                raise BadWeights(f"{path}: {error}") from None
+
+    @classmethod
     def parse(cls, data: bytes) -> Self:
         """Reads a whole file, compressed or not; raises BadWeights."""
         return cls.read(io.BytesIO(data))
@@ -126,20 +137,29 @@ class LeelaZeroWeights:
             with gzip.GzipFile(fileobj=file) as unpacked:
                 return cls._of(_numbers(cast(BinaryIO, unpacked)))
         except (EOFError, gzip.BadGzipFile, zlib.error):
-            raise BadWeights("The weights file is damaged: it cannot be unpacked to its end.") from None
+            raise BadWeights("The weights file is damaged: it ends early, or cannot be unpacked.") from None
 
     @classmethod
     def _of(cls, numbered: Iterable[Array]) -> Self:
         lines = list(numbered)
-        if len(lines) < 4 + _HEAD_LINES or (len(lines) - 4 - _HEAD_LINES) % 8:
-            raise BadWeights(f"The weights file has {len(lines) + 1} lines, not 19 and 8 for each residual block.")
-        channels, blocks = lines[1].size, (len(lines) - 4 - _HEAD_LINES) // 8
-        for number, (line, size) in enumerate(zip(lines, line_sizes(blocks, channels), strict=True), start=2):
-            if line.size != size:
+        sizes = [line.size for line in lines]
+        if len(sizes) < 2:
+            raise BadWeights(f"The weights file ends before line {len(sizes) + 2}, {line_name([*sizes, 0])}.")
+        channels, blocks = sizes[1], _blocks_of(sizes)
+        expected = line_sizes(blocks, channels)
+        for index, (size, wanted) in enumerate(zip(sizes, expected, strict=False)):
+            if size != wanted:
                 raise BadWeights(
-                    f"Line {number} of the weights file has {line.size} numbers; "
-                    f"with {blocks} blocks of {channels} channels on {SIDE}x{SIDE} it has {size}."
+                    f"{_where(sizes[: index + 1])} has {size} numbers; "
+                    f"with {blocks} blocks of {channels} channels on {SIDE}x{SIDE} it has {wanted}."
                 )
+            if line_name(expected[: index + 1]).startswith("the variances") and (lines[index] < 0).any():
+                raise BadWeights(f"{_where(sizes[: index + 1])} has a negative number.")
+        if len(sizes) < len(expected):
+            name = line_name(expected[: len(sizes) + 1])
+            raise BadWeights(f"The weights file ends before line {len(sizes) + 2}, {name}.")
+        if len(sizes) > len(expected):
+            raise BadWeights(f"{_where(sizes[: len(expected) + 1])} is too much.")
         rest = iter(lines)
         return cls(
             input=_conv(rest, channels, PLANES, 3),
@@ -172,7 +192,7 @@ def _numbers(file: BinaryIO) -> Iterator[Array]:
         raise BadWeights("The weights file has version 2, whose value is black's; only version 1 is read.")
     if version != b"1":
         raise BadWeights("The file does not begin with the line 1, so it holds no Leela Zero weights.")
-    channels = MAX_CHANNELS
+    channels, sizes = MAX_CHANNELS, list[int]()
     for number in range(2, 2 + 4 + 8 * MAX_BLOCKS + _HEAD_LINES + 1):
         most = (
             9 * PLANES * channels if number == 2 else max(9 * channels * channels, POLICY_MAPS * POINTS * (POINTS + 1))
@@ -180,29 +200,43 @@ def _numbers(file: BinaryIO) -> Iterator[Array]:
         text = file.readline(most * _MAX_NUMBER)
         if not text:
             return
-        found = _parse_line(text, number)
+        found = _parse_line(text, sizes)
         if number == 3:
             channels = max(1, min(found.size, MAX_CHANNELS))
         yield found
     raise BadWeights(f"The weights file goes on after {MAX_BLOCKS} blocks, the most that is read.")
 
 
-def _parse_line(text: bytes, number: int) -> Array:
-    if text.translate(None, _LETTERS):
-        raise BadWeights(f"Line {number} of the weights file has something other than decimal numbers.")
+def _parse_line(text: bytes, sizes: list[int]) -> Array:
+    """The numbers of the line after those with these sizes, to which its own is added."""
     words = text.split()
+    sizes.append(len(words))
+    if text.translate(None, _LETTERS):
+        raise BadWeights(f"{_where(sizes)} has something other than decimal numbers, all of them finite.")
     if not words:
-        raise BadWeights(f"Line {number} of the weights file is empty.")
+        raise BadWeights(f"{_where(sizes)} is empty.")
     if max(map(len, words)) > _MAX_NUMBER:
-        raise BadWeights(f"Line {number} of the weights file has a number of more than {_MAX_NUMBER} characters.")
+        raise BadWeights(f"{_where(sizes)} has a number of more than {_MAX_NUMBER} characters.")
     try:
         with np.errstate(over="ignore"):
             found = np.array(words).astype(np.float64).astype(np.float32)
     except ValueError:
-        raise BadWeights(f"Line {number} of the weights file has something other than decimal numbers.") from None
+        raise BadWeights(f"{_where(sizes)} has something other than decimal numbers, all of them finite.") from None
     if not np.isfinite(found).all():
-        raise BadWeights(f"Line {number} of the weights file has a number that is too large.")
+        raise BadWeights(f"{_where(sizes)} has a number that is too large to be finite.")
     return found
+
+
+def _where(sizes: Sequence[int]) -> str:
+    """The last of the lines after the version, by its number and as a layer."""
+    return f"Line {len(sizes) + 1} of the weights file, {line_name(sizes)},"
+
+
+def _blocks_of(sizes: Sequence[int]) -> int:
+    """By the lines' sizes; where the first two contradict each other, by how many lines there are."""
+    if sizes[0] == 9 * PLANES * sizes[1]:
+        return (tower_convolutions(sizes) + 1) // 2
+    return max(0, len(sizes) - 4 - _HEAD_LINES) // 8
 
 
 def _conv(lines: Iterator[Array], outputs: int, inputs: int, side: int) -> FoldedConv:

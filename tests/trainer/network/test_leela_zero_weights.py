@@ -77,17 +77,38 @@ def test_numbers_of_every_size() -> None:
         (1, b"2", "has version 2"),
         (1, b"3", "holds no Leela Zero weights"),
         (1, b"", "holds no Leela Zero weights"),
-        (3, b"0 0 0", "Line 2 of the weights file has 648 numbers; with 1 blocks of 3 channels on 19x19 it has 486"),
-        (4, b"0 0 0", "Line 4 of the weights file has 3 numbers; with 1 blocks of 4 channels on 19x19 it has 4"),
-        (4, b"0 0 0 nan", "Line 4 of the weights file has something other than decimal numbers"),
-        (4, b"0 0 0 1_0", "Line 4 of the weights file has something other than decimal numbers"),
-        (4, b"0 0 0 1-0", "Line 4 of the weights file has something other than decimal numbers"),
-        (4, b"0 0 0 1e39", "Line 4 of the weights file has a number that is too large"),
-        (4, b"0 0 0 1e400", "Line 4 of the weights file has a number that is too large"),
+        (
+            3,
+            b"0 0 0",
+            "the weights of the input convolution, has 648 numbers; with 1 blocks of 3 channels on 19x19 it has 486",
+        ),
+        (
+            4,
+            b"0 0 0",
+            "Line 4 of the weights file, the means of the input convolution, has 3 numbers; with 1 blocks of 4 ",
+        ),
+        (
+            4,
+            b"0 0 0 nan",
+            "Line 4 of the weights file, the means of the input convolution, has something other than decimal",
+        ),
+        (4, b"0 0 0 1_0", "something other than decimal numbers, all of them finite"),
+        (4, b"0 0 0 1-0", "something other than decimal numbers, all of them finite"),
+        (4, b"0 0 0 1e39", "the means of the input convolution, has a number that is too large to be finite"),
+        (4, b"0 0 0 1e400", "the means of the input convolution, has a number that is too large to be finite"),
         (4, b"0 0 0 0.%033d" % 1, "a number of more than 32 characters"),
-        (4, b"\xff\x00", "Line 4 of the weights file has something other than decimal numbers"),
-        (5, b"0 0 0 -1", "A variance is negative"),
-        (6, b"", "Line 6 of the weights file is empty"),
+        (4, b"\xff\x00", "something other than decimal numbers"),
+        (5, b"0 0 0 -1", "Line 5 of the weights file, the variances of the input convolution, has a negative number"),
+        (6, b"", "Line 6 of the weights file, the weights of the policy head's convolution, is empty"),
+        (10, b"0 0", "Line 10 of the weights file, the weights of convolution 2 of block 1, has 2 numbers"),
+        (
+            10,
+            b"inf " * 144,
+            "Line 10 of the weights file, the weights of convolution 2 of block 1, has something other",
+        ),
+        (17, b"0 -1", "Line 17 of the weights file, the variances of the policy head's convolution, has a negative"),
+        (23, b"x", "Line 23 of the weights file, the variances of the value head's convolution, has something"),
+        (27, b"1 2", "Line 27 of the weights file, the biases of the value head's last layer, has 2 numbers"),
         (3, b"0 " * 600, "600 channels"),
     ],
 )
@@ -96,8 +117,21 @@ def test_what_is_wrong_is_said(number: int, line: bytes, sentence: str, text: by
 
 
 def test_lines_too_many_or_too_few(text: bytes) -> None:
-    assert "has 18 lines" in refusal(b"\n".join(text.split(b"\n")[:18]))
-    assert "has 26 lines, not 19 and 8 for each residual block" in refusal(text.rstrip().rpartition(b"\n")[0])
+    lines = text.split(b"\n")
+    names = [
+        refusal(b"\n".join(lines[:count])).partition(f" ends before line {count + 1}, ")[2] for count in range(1, 27)
+    ]
+    assert names[0] == "the weights of the input convolution."
+    assert names[7:10] == [
+        "the variances of convolution 1 of block 1.",
+        "the weights of convolution 2 of block 1.",
+        "the biases of convolution 2 of block 1.",
+    ]
+    assert names[12] == "the weights of the policy head's convolution."
+    assert names[25] == "the biases of the value head's last layer."
+    assert names[4] == names[12], "after the input convolution nothing tells of blocks"
+    assert len(set(names)) == 25
+    assert "Line 28 of the weights file, which is after the value head, is too much" in refusal(text + b"1\n")
     assert "goes on after 80 blocks" in refusal(b"1\n" + b"0\n" * 2000)
     assert "no Leela Zero weights" in refusal(b"")
 
@@ -109,7 +143,7 @@ def test_a_board_of_another_size(text: bytes) -> None:
 def test_a_damaged_archive(text: bytes) -> None:
     packed = gzip.compress(text)
     for data in (packed[:-9], packed[:5], packed[:50] + os.urandom(60) + packed[110:], packed[:-5] + b"12345"):
-        assert "cannot be unpacked" in refusal(data)
+        assert "ends early, or cannot be unpacked" in refusal(data)
 
 
 def test_sizes() -> None:
