@@ -1,6 +1,7 @@
 """Runs every rule case of a folder (`pytest tests/cases --cases DIR` for another folder).
 
-Kinds that need a part the engine does not have here are skipped, each with its reason, and counted at the end.
+Kinds that are unknown here are skipped, each with its reason, and counted at the end. What is not compared as the case has
+it stands in tests/cases/README.md.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from node.exchange.sgf_reader import parse_collection, parse_record
 from tests.cases.case import KO, PLAYERS, Case, load_cases, result_text
 from tests.cases.conftest import CUT, DEFAULT, KIND
 from tests.cases.gtp_case import check_gtp_issue, run_gtp
+from tests.cases.model_case import run_model
 from tests.native.blocks import game_block
 
 MOST_LEAVES = 50_000_000  # a count above this takes too long for a test
@@ -94,12 +96,13 @@ def run_count(case: Case, request: pytest.FixtureRequest) -> None:
 # ---- cases from bug reports ------------------------------------------------------------------------------------
 
 
-def run_issue(case: Case, folder: Path) -> None:
+def run_issue(case: Case, folder: Path, scratch: Path) -> None:
     subkind = case.data["subkind"]
     if subkind == "gtp":
         check_gtp_issue(case)
-        return
-    if subkind == "legality":
+    elif subkind == "model":
+        run_model(case, scratch)
+    elif subkind == "legality":
         run_legality(case)
     elif subkind == "score":
         run_issue_score(case, folder)
@@ -108,7 +111,7 @@ def run_issue(case: Case, folder: Path) -> None:
     elif subkind in ("sgf", "record"):
         run_issue_record(case)
     else:
-        pytest.skip(SKIPS[subkind])
+        pytest.skip(f"issues of kind {subkind} are unknown here")
 
 
 def run_issue_score(case: Case, folder: Path) -> None:
@@ -214,10 +217,6 @@ def played(record: GameRecord) -> list[tuple[Colour, int]]:
 
 # ---- all of them -----------------------------------------------------------------------------------------------
 
-SKIPS = {
-    "model": "network files have their own tests",
-}
-
 
 def test_case(case: Case, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     request.node.user_properties.append((KIND, case.kind))
@@ -232,6 +231,6 @@ def test_case(case: Case, request: pytest.FixtureRequest, tmp_path: Path) -> Non
     elif case.kind == "gtp":
         run_gtp(case, tmp_path)
     elif case.kind == "issue":
-        run_issue(case, request.config.getoption("--cases", DEFAULT))
+        run_issue(case, request.config.getoption("--cases", DEFAULT), tmp_path)
     else:
-        pytest.skip(SKIPS.get(case.kind, f"cases of kind {case.kind} are unknown here"))
+        pytest.skip(f"cases of kind {case.kind} are unknown here")
