@@ -72,6 +72,13 @@ def _bounds(context: click.Context, parameter: click.Parameter, text: str | None
     help="Count games after so many moves; default: the run's limit.",
 )
 @click.option(
+    "--scorer",
+    type=click.Choice(["rules", "engines"]),
+    default="rules",
+    show_default=True,
+    help="Who counts: the run's rules, or the engines, where they agree.",
+)
+@click.option(
     "--sprt",
     metavar="E0,E1",
     callback=_bounds,
@@ -120,6 +127,7 @@ def match(
     colours: str,
     handicap: int | None,
     move_limit: int | None,
+    scorer: str,
     sprt: tuple[int, int] | None,
     openings: str,
     sgf: Path | None,
@@ -175,6 +183,8 @@ def match(
             stack.callback(players[-1].close)
         rules, opening = setups(0, pair_seed(0))
         verify_engines(players, rules, Start(rules, tuple(opening), handicap or 0).stones)
+        if scorer == "engines" and not any(player.counts for player in players):
+            raise click.UsageError("--scorer engines needs an engine that knows final_score.")
         if is_same_network(*players):
             click.echo(
                 f"{players[0].name} and {players[1].name} are the same network: this match compares it with itself.",
@@ -189,6 +199,7 @@ def match(
             colours=Colours(colours),
             handicap=handicap or 0,
             time_s=time_s,
+            players_count=scorer == "engines",
         )
         if record is not None:
             facts: dict[str, Any] = {
@@ -205,6 +216,7 @@ def match(
                 "time_s": time_s,
                 "colours": None if colours == "swap" else colours,
                 "handicap": handicap,
+                "scorer": None if scorer == "rules" else scorer,
             }
             settings = replace(settings, record=stack.enter_context(open_record(record, facts)))
         progress = Progress(sys.stderr.isatty())

@@ -31,6 +31,8 @@ def match_table(result: MatchResult) -> str:
     for name, times in zip(result.names, result.times or (), strict=False):
         late = f"{times.late} of {counted(times.moves, 'move')} took longer than that and {GRACE_S:g} s"
         lines.append(f"  {name}: {times.mean_s:.2f} s a move, {times.longest_s:.2f} s at most; {late}")
+    if result.disputes:
+        lines.append(f"  {counted(result.disputes, 'game')} counted by the rules, as the engines did not agree")
     for name, games, reason in result.forfeits:
         lines.append(f"  {name} lost {counted(games, 'game')} by a fault, at last: {reason}")
     if result.llr is not None:

@@ -2,7 +2,7 @@
 
 Each game in flight has its process; one that has finished a game plays another. An engine that dies, hangs, answers
 nonsense, refuses a legal move or plays an illegal one loses that game, with the reason in its record, and is started anew
-for the next if it is of no use any more. The result of a game is always by our own rules: engines never count.
+for the next if it is of no use any more. The result of a game is by our own rules, unless a match has engines count.
 """
 
 import re
@@ -62,6 +62,11 @@ class GtpOpponent:
     def identity(self) -> str:
         """See `Opponent.identity`; what it is told before each game is a part of it."""
         return " | ".join((PREFIX + self.command, *self.terms.startup))
+
+    @property
+    def counts(self) -> bool:
+        """See `Opponent.counts`."""
+        return "final_score" in self.commands
 
     def verify_plays(self, rules: Rules, handicap: Sequence[int] = ()) -> None:
         """Raises OpponentError when the engine, asked now, does not take up a game by these rules."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Self
 from native.game import Game
 from node.exchange.errors import SgfError
 from node.exchange.values import parse_vertex, vertex
+from node.matches.counting import parse_count
 from node.matches.gtp_engine import GtpEngine, GtpError, Refused, TimedOut, shown
 from node.matches.gtp_terms import seed_number
-from node.matches.opponent import Forfeit, OutOfTime, Resigned
+from node.matches.opponent import Forfeit, GameLost, OutOfTime, Resigned
 
 if TYPE_CHECKING:
     from node.matches.gtp_player import GtpOpponent
@@ -52,6 +53,16 @@ class GtpSeat:
             return parse_vertex(answer, game.rules.rows, game.rules.cols)
         except SgfError:
             raise Forfeit(f"answered genmove with what is no move ({shown(answer)})") from None
+
+    def count(self, game: Game, seed: bytes) -> str | None:
+        """See `Seat.count`; an engine that errs now has played, and loses nothing."""
+        if not self._opponent.counts:
+            return None
+        try:
+            with self._faults():
+                return parse_count(self._prepare(game, seed).ask("final_score"))
+        except GameLost:
+            return None
 
     def _prepare(self, game: Game, seed: bytes) -> GtpEngine:
         opponent, number = self._opponent, seed_number(seed)

@@ -29,7 +29,7 @@ class MatchSettings:
 
     `sgf` gets the games. `record`: pairs that it has are not played again, those that are get there. `handicap`: Black's
     stones, on their fixed points, of all games; then there are no opening moves. `time_s`: what a move may take, which
-    players are told by whoever made them.
+    players are told by whoever made them. `players_count`: engines say who won, where they agree.
     """
 
     games: int
@@ -41,6 +41,7 @@ class MatchSettings:
     colours: Colours = Colours.SWAP
     handicap: int = 0
     time_s: float | None = None
+    players_count: bool = False
 
 
 def pair_seed(pair: int) -> bytes:
@@ -96,7 +97,15 @@ def _pair(first: Opponent, second: Opponent, settings: MatchSettings, pair: int,
         black, white = (first, second) if is_black else (second, first)
         if known is None:
             start = Start(rules, tuple(opening), settings.handicap)
-            played = play_game(black, white, start, game_seed(number), settings.time_s, over)
+            played = play_game(
+                black,
+                white,
+                start,
+                game_seed(number),
+                over,
+                time_s=settings.time_s,
+                players_count=settings.players_count,
+            )
         else:
             played = known[half]
         if played is None:

@@ -58,7 +58,8 @@ class Score:
 class MatchResult:
     """Counts from the first player's side: `black` and `white` by the colour that it had. `komi` has Black's score, whoever
     was Black, by half points of komi; `forfeits` the games that each player lost by a fault, and the last fault of each;
-    `time_s` what a move had and `times` what the players' moves took, both None where moves were not timed."""
+    `time_s` what a move had and `times` what the players' moves took, both None where moves were not timed;
+    `disputes` the games that the rules counted since the engines did not agree."""
 
     names: tuple[str, str]
     black: Score = Score()
@@ -70,6 +71,7 @@ class MatchResult:
     verdict: str | None = None
     time_s: float | None = None
     times: tuple[MoveTimes, MoveTimes] | None = None
+    disputes: int = 0
 
     @property
     def total(self) -> Score:
@@ -102,6 +104,7 @@ class MatchResult:
             "forfeits": [
                 {"player": name, "games": games, "last_reason": reason} for name, games, reason in self.forfeits
             ],
+            "disputes": self.disputes,
             "time_s": self.time_s,
             "times": [
                 {"moves": each.moves, "mean_s": each.mean_s, "longest_s": each.longest_s, "late": each.late}
@@ -122,6 +125,7 @@ class Tally:
     pairs: Counts = NO_PAIRS
     _seen: set[bytes] = field(default_factory=set)
     _forfeits: dict[int, tuple[int, str]] = field(default_factory=dict)
+    _disputes: int = 0
     _times: tuple[MoveTimes, MoveTimes] = (MoveTimes(), MoveTimes())
 
     def add(self, games: Sequence[PlayedGame]) -> None:
@@ -136,6 +140,7 @@ class Tally:
             if game.is_forfeit:
                 loser = 0 if half_points == 0 else 1
                 self._forfeits[loser] = (self._forfeits.get(loser, (0, ""))[0] + 1, game.reason)
+            self._disputes += bool(game.dispute)
             mine, others = self._times
             self._times = mine + game.times_of(colour), others + game.times_of(colour.other)
         self.pairs = add_pair(self.pairs, points)
@@ -157,6 +162,7 @@ class Tally:
             ratio,
             verdict,
             times=self._times if any(each.moves for each in self._times) else None,
+            disputes=self._disputes,
         )
 
 

@@ -2,7 +2,7 @@
 
 A file says what the record of a match says, so it can be written after the game, too: players, rules, komi, handicap,
 result, date and place in the match; who the players are (program and version, or the network's digest) in the first
-node's comment; why a game ended early in the last move's. `node.exchange` reads it back.
+node's comment; why a game ended early, or the engines did not agree, in the last move's. `node.exchange` reads it back.
 """
 
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ def match_sgf(played: PlayedGame, rules: Rules, black: Opponent, white: Opponent
     moves = [parse_vertex(word, rules.rows, rules.cols) for word in played.moves.split()]
     nodes = [Move(turns[ply % 2], move) for ply, move in enumerate(moves)]
     players = f"Black: {black.name} ({black.about}).\nWhite: {white.name} ({white.about})."
-    reason = clean_comment(played.reason)
+    reason = clean_comment(played.reason or played.dispute)
     if nodes:
         nodes[-1] = replace(nodes[-1], comment=reason)
     elif reason:

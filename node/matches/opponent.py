@@ -70,6 +70,10 @@ class Seat(Protocol):
         """The move for the side to move, legal or not; `seed` is the game's. Raises GameLost."""
         ...
 
+    def count(self, game: Game, seed: bytes) -> str | None:
+        """How it counts the end of the game, as `parse_count` gives it; None where it does not."""
+        ...
+
 
 class Opponent(Protocol):
     """Somebody who plays a match, games at once if need be.
@@ -83,6 +87,11 @@ class Opponent(Protocol):
     @property
     def about(self) -> str:
         """Program and version, or the network."""
+        ...
+
+    @property
+    def counts(self) -> bool:
+        """Whether it can be asked to count a game."""
         ...
 
     @property
@@ -102,12 +111,18 @@ class Opponent(Protocol):
 class OwnOpponent:
     """A player of this process, who keeps nothing between moves and so sits at all games at once."""
 
+    counts = False
+
     def prepare(self, game: Game, seed: bytes) -> None:
         """See `Seat.prepare`."""
 
     def choose(self, game: Game, seed: bytes) -> int:
         """See `Seat.choose`."""
         raise NotImplementedError
+
+    def count(self, game: Game, seed: bytes) -> str | None:
+        """See `Seat.count`."""
+        return None
 
     def sit(self, handicap: Sequence[int] = ()) -> AbstractContextManager[Seat]:
         """See `Opponent.sit`."""

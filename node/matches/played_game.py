@@ -13,7 +13,7 @@ from node.matches.move_times import MoveTimes
 Times = tuple[MoveTimes, MoveTimes]
 """Black's and White's."""
 
-_RESULT = re.compile(r"0|[BW]\+(?:[0-9]{1,4}(?:\.5)?|[RTF])")
+_RESULT = re.compile(r"0|[BW]\+(?:[0-9]{1,4}(?:\.5)?|[RTF]|)")
 _WINNERS: Final = {"B+": Colour.BLACK, "W+": Colour.WHITE}
 
 
@@ -21,7 +21,8 @@ _WINNERS: Final = {"B+": Colour.BLACK, "W+": Colour.WHITE}
 class PlayedGame:
     """`moves` are vertices with blanks between them, the opening's first, by turns: Black begins, or White where there are
     stones of a `handicap`. `result` is as SGF writes it; `reason` says in a sentence why a game ended before its end, and is
-    empty otherwise; `times` are those of a game whose moves were timed. ValueError for what no game is."""
+    empty otherwise; `times` are those of a game whose moves were timed; `dispute` says why the rules counted a game that
+    the engines should have. ValueError for what no game is."""
 
     size: int
     komi_half: int
@@ -30,6 +31,7 @@ class PlayedGame:
     reason: str = ""
     handicap: int = 0
     times: Times | None = None
+    dispute: str = ""
 
     def __post_init__(self) -> None:
         if not _RESULT.fullmatch(self.result):
@@ -67,6 +69,8 @@ class PlayedGame:
             known["reason"] = self.reason
         if self.handicap:
             known["handicap"] = self.handicap
+        if self.dispute:
+            known["dispute"] = self.dispute
         if self.times is not None:
             known["times_ms"] = [each.to_json() for each in self.times]
         return known
@@ -76,14 +80,15 @@ class PlayedGame:
         """What `to_json` gave; raises ValueError, KeyError or TypeError for anything else."""
         size, handicap, komi_half = found["size"], found.get("handicap", 0), 2 * found["komi"]
         texts = (found["moves"], found["result"], found.get("reason", ""))
+        dispute = found.get("dispute", "")
         whole = all(type(each) is int for each in (size, handicap)) and komi_half == int(komi_half)
-        if not whole or not all(isinstance(each, str) for each in texts):
+        if not whole or not all(isinstance(each, str) for each in (*texts, dispute)):
             raise ValueError("a game has a size, a komi, moves and a result")
         times = None
         if "times_ms" in found:
             black, white = found["times_ms"]
             times = MoveTimes.from_json(black), MoveTimes.from_json(white)
-        return cls(size, int(komi_half), *texts, handicap, times)
+        return cls(size, int(komi_half), *texts, handicap, times, dispute)
 
 
 def scored_game(game: Game, handicap: int = 0, times: Times | None = None) -> PlayedGame:

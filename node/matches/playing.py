@@ -3,13 +3,14 @@
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
 
 from native.game import Game
 from native.handicap import fixed_points, handicap_game
-from native.rules import Colour, Rules
+from native.rules import Colour, End, Rules
 from node.exchange.values import vertex
+from node.matches.counting import agreed, dispute
 from node.matches.move_times import MoveTimes
 from node.matches.opponent import Forfeit, GameLost, Opponent, Seat
 from node.matches.played_game import PlayedGame, lost_game, scored_game
@@ -43,9 +44,17 @@ class Start:
 
 
 def play_game(
-    black: Opponent, white: Opponent, start: Start, seed: bytes, time_s: float | None, over: Event
+    black: Opponent,
+    white: Opponent,
+    start: Start,
+    seed: bytes,
+    over: Event,
+    *,
+    time_s: float | None = None,
+    players_count: bool = False,
 ) -> PlayedGame | None:
-    """What became of a game; None once it is over. Moves are timed where they may take `time_s`."""
+    """What became of a game; None once it is over. Moves are timed where they may take `time_s`; the players are asked who
+    won, not the rules, after two passes where they count."""
     game = start.game()
     times = {Colour.BLACK: MoveTimes(), Colour.WHITE: MoveTimes()}
     with ExitStack() as seats:
@@ -67,7 +76,14 @@ def play_game(
                 return None
             if time_s is not None:
                 times[mover] = times[mover].add(seconds, time_s)
-    return scored_game(game, start.handicap, _kept(times, time_s))
+        counts = (
+            [seat.count(game, seed) for seat in seated.values()] if players_count and game.end == End.PASSES else None
+        )
+    found = scored_game(game, start.handicap, _kept(times, time_s))
+    if counts is None:
+        return found
+    result = agreed(counts)
+    return replace(found, dispute=dispute(counts)) if result is None else replace(found, result=result)
 
 
 def _move(game: Game, seat: Seat, seed: bytes) -> float:

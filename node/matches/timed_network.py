@@ -53,3 +53,7 @@ class TimedSeat:
             return ply
 
         return self._timed.search(search, points, self._player.time_s, MOST_VISITS).move
+
+    def count(self, game: Game, seed: bytes) -> str | None:
+        """See `Seat.count`."""
+        return None

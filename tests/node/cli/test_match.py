@@ -18,7 +18,7 @@ def test_match(home: Home) -> None:
     assert (answer.status, answer.err) == (0, "")
     found = the_object(answer)
     keys = {"games", "wins", "draws", "losses", "score", "elo", "elo_error", "llr", "verdict"}
-    more = {"players", "as_black", "as_white", "komi", "different_games", "forfeits", "time_s", "times"}
+    more = {"players", "as_black", "as_white", "komi", "different_games", "forfeits", "time_s", "times", "disputes"}
     assert set(found) == keys | more
     assert set(found["as_black"]) == set(found["as_white"]) == keys - {"llr", "verdict"}
     assert sum(each["games"] for each in found["komi"]) == 4

@@ -1,7 +1,8 @@
-"""An engine for tests: `python engine.py MODE [FILE]` speaks GTP, plays the first empty point, and errs as MODE says.
+"""An engine for tests: `python engine.py MODE [FILE [SCORE]]` speaks GTP, plays the first empty point,
+and errs as MODE says.
 
 With a FILE it writes there each command that it reads, and has commands more, which it lists: those of time, seeds, rules
-and handicaps.
+and handicaps. With a SCORE it counts games so, whatever they are; it dies if that is `die`.
 
 MODE is `good`, or WHAT:COMMAND[:TIMES]: from the TIMES-th (1) COMMAND on it does WHAT: `die`, `hang`, `garbage`,
 `silent-end` (closes its output and waits), `flood`, `refuse`, `illegal`, `nonsense`, `off`, `resign`, `number`, `half` (no
@@ -49,7 +50,7 @@ def err(what: str) -> str | None:
     return {"illegal": "A1", "nonsense": "my best move", "off": "T19", "resign": "ReSign"}[what]
 
 
-def main(mode: str, path: str | None = None) -> None:
+def main(mode: str, path: str | None = None, score: str | None = None) -> None:
     what, _, when = mode.partition(":")
     command_at, _, times = when.partition(":")
     left = int(times or 1)
@@ -83,7 +84,9 @@ def main(mode: str, path: str | None = None) -> None:
             elif command in ("name", "version"):
                 answer = {"name": "Test engine", "version": "1.0"}[command]
             elif command == "list_commands" and path is not None:
-                answer = "\n".join(("genmove", "play", *FURTHER))
+                answer = "\n".join(("genmove", "play", *FURTHER, *(() if score is None else ("final_score",))))
+            elif command == "final_score" and score is not None:
+                answer = err("die") if score == "die" else score
             elif command in FURTHER and path is not None:
                 if command == "set_free_handicap":
                     taken = {word.upper() for word in words}

@@ -48,14 +48,14 @@ class Watching(OwnOpponent):
 
 
 def played(start: Start, time_s: float | None = None, white_sleeps_s: float = 0.0) -> PlayedGame:
-    game = play_game(Watching(), Watching(white_sleeps_s), start, bytes(32), time_s, Event())
+    game = play_game(Watching(), Watching(white_sleeps_s), start, bytes(32), Event(), time_s=time_s)
     assert game is not None
     return game
 
 
 def test_a_handicap_is_on_the_board_and_white_begins() -> None:
     white = Watching()
-    game = play_game(Watching(), white, Start(RULES, handicap=3), bytes(32), None, Event())
+    game = play_game(Watching(), white, Start(RULES, handicap=3), bytes(32), Event())
     assert game is not None
     assert (game.handicap, game.moves, game.result) == (3, "pass pass", "B+80.5")
     assert white.seen == [(Colour.WHITE, 3)]
