@@ -4,15 +4,29 @@ Spec: `docs/commands.md` ("gonode status"). Ages are measured on trio's clock an
 clock that was set tells no lie about how long something waits.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
 from node.member import Member
 from node.outbox import KINDS, Outbox
 from node.status import IN, OUT, BanState, Contributing, Fetching, LinkState, Queue, Status, Work
 
+NOBODY: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 
-def status_of(member: Member, key: bytes, outbox: Outbox | None, queues: Sequence[Queue], work: Work) -> Status:
-    """The node's status, without its engine; `queues` besides the outbox's and `work` are the role's own."""
+
+def status_of(
+    member: Member,
+    key: bytes,
+    outbox: Outbox | None,
+    queues: Sequence[Queue],
+    work: Work,
+    witnesses: Mapping[bytes, bytes] = NOBODY,
+) -> Status:
+    """The node's status, without its engine; `queues` besides the outbox's and `work` are the role's own.
+
+    `witnesses`: by its peer each verifier that this node knows to be there.
+    """
     state, backoff = member.state, member.reach.backoff
     has_log, newest = state.size >= 2, member.newest_head()
     tally = state.batches.tally(key) if isinstance(work, Contributing) else state.batches.total()
@@ -26,7 +40,7 @@ def status_of(member: Member, key: bytes, outbox: Outbox | None, queues: Sequenc
         log_size=state.size,
         newest_size=None if newest is None else newest.size,
         peers=len(member.transport.peers()),
-        links=links_of(member),
+        links=links_of(member, witnesses),
         relays=tuple(sorted(member.transport.relays())),
         services=member.services.status(),
         fetching=tuple(Fetching(digest, held, total) for digest, held, total in member.blobs.progress()),
@@ -51,7 +65,7 @@ def queue_of(member: Member, name: str, length: int, waiting_for: str | None, si
     return Queue(name, length, waiting_for or None, member.unix_s(since_s) if waiting_for else None)
 
 
-def links_of(member: Member) -> tuple[LinkState, ...]:
+def links_of(member: Member, witnesses: Mapping[bytes, bytes] = NOBODY) -> tuple[LinkState, ...]:
     """The connections: who dialed, since when, what is awaited longest from that peer, and how long it says its log is."""
     found = []
     for link in member.transport.links():
@@ -70,6 +84,7 @@ def links_of(member: Member) -> tuple[LinkState, ...]:
                 score=None if member.links is None else member.links.table.score(link.peer),
                 log_size=None if said is None else said[0],
                 log_unix_s=None if said is None else member.unix_s(said[1]),
+                witness=witnesses.get(link.peer),
             )
         )
     return tuple(found)

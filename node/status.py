@@ -29,7 +29,7 @@ class Queue:
 @dataclass(frozen=True, slots=True)
 class LinkState:
     """A connection: `address` is None when the peer dialed; what is awaited longest from it, its addresses' score, and
-    how many entries it said to have, and when."""
+    how many entries it said to have, and when. `witness`: of a coordinator's, the verifier who cosigns over it."""
 
     peer: bytes
     address: str | None
@@ -40,6 +40,7 @@ class LinkState:
     score: int | None
     log_size: int | None = None
     log_unix_s: int | None = None
+    witness: bytes | None = None
 
     def __post_init__(self) -> None:
         if self.direction not in (IN, OUT):

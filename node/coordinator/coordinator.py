@@ -176,7 +176,8 @@ class Coordinator:
             gate=None if gate is None else gate.decision.pairs,
             gate_played=None if gate is None else gate.played_pairs,
         )
-        return status_of(self._member, self._secret.public, self._outbox, queues, work)
+        witnesses = {peer: key for key, peer in self.intake.witnesses.items()}
+        return status_of(self._member, self._secret.public, self._outbox, queues, work, witnesses)
 
     def contributors(self) -> dict[str, Any]:
         """What `gonode status --contributors` says, with those who wait for a probation slot and what statistics say."""

@@ -44,12 +44,16 @@ class Intake:
         self._log = log
         self.on_proof: Callable[[Verdict, bytes], None] = lambda verdict, proof: None
         self._turns: dict[bytes, trio.Lock] = {}
+        self.witnesses: dict[bytes, bytes] = {}
+        """From whom each verifier's newest cosignature came."""
         self.door = Doorkeeper(member, secret, log, engine)
 
     async def cosigning(self, peer: bytes, request: bytes) -> bytes:
         """Takes a witness's cosignature; answers with nothing."""
         cosigning = Cosigning.parse(request)
-        self._log.add_cosignature(cosigning.witness, cosigning.size, cosigning.line, Envelope.parse(cosigning.share))
+        share = Envelope.parse(cosigning.share)
+        if self._log.add_cosignature(cosigning.witness, cosigning.size, cosigning.line, share):
+            self.witnesses[cosigning.witness] = peer  # who only repeats what others sent is none
         if self._member.links is not None:
             self._member.links.protect(peer)
         self._member.wake()

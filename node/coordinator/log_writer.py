@@ -136,19 +136,19 @@ class LogWriter:
         self._dirty = False
         return True
 
-    def add_cosignature(self, witness: bytes, size: int, line: str, share: Envelope) -> None:
-        """Takes a witness's cosignature and beacon share for a head that this log signed.
+    def add_cosignature(self, witness: bytes, size: int, line: str, share: Envelope) -> bool:
+        """Takes a witness's cosignature and beacon share for a head that this log signed; whether they are new.
 
         They are on disk before this returns, for the witness cosigns nothing more until its share is logged. What was
         taken before changes nothing. Raises ProtocolError when either does not hold for that head, or comes too late.
         """
         if self._state.beacons.has_share(witness, size):
-            return
+            return False
         if size <= self._state.beacons.last_size:
             raise BadProof(f"The shares for the head of size {size} are logged already.")
         opened = self._open.get(size) or self._reopen(size)
         if witness in opened.shares:
-            return  # a second line by one witness would make the note one that nobody believes
+            return False  # a second line by one witness would make the note one that nobody believes
         role = self._state.role_of(witness, self._state.size)
         if role is None or role.role != VERIFIER:
             raise WrongSigner("Only a verifier of this run may cosign.")
@@ -174,6 +174,7 @@ class LogWriter:
             self.on_cosigned(note.encode())
         if opened.shares.keys() >= self._verifiers():
             self._log_shares(opened)
+        return True
 
     def _is_enough(self, note: SignedNote) -> bool:
         """Whether enough witnesses cosigned a head of this log, whose lines were verified when they came."""

@@ -11,7 +11,7 @@ from html import escape
 from typing import Final
 
 from node.status import IN
-from node.web.queries.network import CONTRIBUTOR, COORDINATOR, LinkLine
+from node.web.queries.network import CONTRIBUTOR, COORDINATOR, VERIFIER, LinkLine
 from node.web.rendering import things
 
 MOST: Final = 48
@@ -50,8 +50,9 @@ def _words(links: Sequence[LinkLine], known: int) -> str:
         f"{things(count, noun)}"
         for noun, count in (
             ("coordinator", roles.count(COORDINATOR)),
+            ("verifier", roles.count(VERIFIER)),
             ("contributor", roles.count(CONTRIBUTOR)),
-            ("node of no known role", len(roles) - roles.count(COORDINATOR) - roles.count(CONTRIBUTOR)),
+            ("node of no known role", roles.count("")),
         )
         if count
     ).replace("node of no known roles", "nodes of no known role")
@@ -83,10 +84,12 @@ def _arrow(link: LinkLine, place: tuple[float, float]) -> str:
 
 
 def _node(number: int, link: LinkLine, place: tuple[float, float]) -> str:
-    """A square for a coordinator, a disc for a contributor, a diamond for who has no known role."""
+    """A square for a coordinator, a triangle for a verifier, a disc for a contributor, a diamond for an unknown role."""
     x, y = place
     if link.role == COORDINATOR:
         shape = f'<rect class="peer" x="{x - 14:.1f}" y="{y - 14:.1f}" width="28" height="28"/>'
+    elif link.role == VERIFIER:
+        shape = f'<path class="peer" d="M{x:.1f} {y - 20:.1f}l21 34h-42Z"/>'
     elif link.role == CONTRIBUTOR:
         shape = f'<circle class="peer" cx="{x:.1f}" cy="{y:.1f}" r="{_NODE - 1}"/>'
     else:

@@ -13,7 +13,7 @@ from node.disk.home import Home
 from node.peering.transport import TransportError, address_key
 from node.status import LinkState
 from node.web.model.source import reading_source
-from node.web.queries.network import COORDINATOR, LinkLine, ThisNode
+from node.web.queries.network import COORDINATOR, VERIFIER, LinkLine, ThisNode
 
 KEPT_S: Final = 5.0
 WITHIN_S: Final = 2.0
@@ -60,8 +60,9 @@ class OwnNode:
 
     def _link(self, link: LinkState, size: int) -> LinkLine:
         return LinkLine(
-            role=COORDINATOR if link.peer in self._coordinators else "",
+            role=COORDINATOR if link.peer in self._coordinators else VERIFIER if link.witness else "",
             key=link.peer,
+            speaks_for=link.witness or b"",
             name="",
             build="",
             direction=link.direction,

@@ -135,6 +135,7 @@ async def test_links_say_what_is_awaited_from_whom_since_when(store: Store, auto
         "score": 1,
         "log_size": None,
         "log_unix_s": None,
+        "witness": None,
     }
     assert (came.log_size, came.log_unix_s) == (77, int(WALL_S) + 8)
     assert (came.address, came.direction, came.since_unix_s) == (None, "in", int(WALL_S) + 7)
@@ -266,7 +267,7 @@ def test_keys_that_scripts_rely_on_stay() -> None:
     own = {
         "contributor": "name played played_plies played_visits today paused hottest_c engine",
         "verifier": "verdicts replayed_plies engine",
-        "coordinator": "doing training gate releases faults engine",
+        "coordinator": "doing training gate gate_played releases faults engine",
         "relay": "networks places circuits",
         "mirror": "copied shown missing",
     }

@@ -28,6 +28,10 @@ async def with_false_shares(folder: Path) -> Simulation:
         with patch.object(Witness, "_cosign", cosign):
             sim.start()
             await sim.until(lambda: sim.coordinator.member and sim.state.release.number == 1)
+            links = sim.coordinator.role.status().links  # type: ignore[union-attr]
+            known = {link.witness: link.peer for link in links if link.witness is not None}
+            assert known.keys() == {each.secret.public for each in sim.verifiers[:2]}
+            assert len(set(known.values())) == 2
         await sim.stop(liar)
         await sim.finish()
         sim.settle()

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from node.web.queries.records import PAGE, found
+from node.web.queries.records import PAGE, found, one
 
 COORDINATOR: Final = "coordinator"
+VERIFIER: Final = "verifier"
 CONTRIBUTOR: Final = "contributor"
 
 
@@ -32,13 +33,15 @@ class MemberLine:
 class LinkLine:
     """A node that this one is linked to, as far as it knows: one that dialed it (IN) or that it dialed (OUT).
 
-    `role`: coordinator where the ticket names it, contributor where the log knows its key, else empty, for a host key says
-    nothing of a verifier's. `log_size`: how many entries it said to have, at `log_unix_s`; `lag`: how many fewer than this
-    node. `key`, `name` and `build` are told to this node's own machine alone, and empty for others.
+    `role`: coordinator where the ticket names it, contributor where the log knows its key, verifier where this node is the
+    coordinator and took a cosignature over it, by the key that it `speaks_for`; else empty, for a host key says nothing of
+    a verifier's. `log_size`: how many entries it said to have, at `log_unix_s`; `lag`: how many fewer than this node.
+    `key`, `speaks_for`, `name` and `build` are told to this node's own machine alone, and empty for others.
     """
 
     role: str
     key: bytes
+    speaks_for: bytes
     name: str
     build: str
     direction: str
@@ -104,10 +107,12 @@ def _told(db: sqlite3.Connection, links: Sequence[LinkLine], has_names: bool) ->
         row = db.execute("SELECT name, build FROM contributors WHERE key = ?", (link.key,)).fetchone()
         if row is not None and not link.role:
             link = replace(link, role=CONTRIBUTOR, name=row["name"], build=row["build"])
-        lines.append(link if has_names else replace(link, key=b"", name="", build=""))
+        if link.speaks_for:
+            link = replace(link, name=one(db, "SELECT name FROM roles WHERE key = ?", (link.speaks_for,)) or "")
+        lines.append(link if has_names else replace(link, key=b"", speaks_for=b"", name="", build=""))
     return tuple(sorted(lines, key=_order))
 
 
 def _order(link: LinkLine) -> tuple[object, ...]:
-    rank = (COORDINATOR, CONTRIBUTOR, "").index(link.role)
+    rank = (COORDINATOR, VERIFIER, CONTRIBUTOR, "").index(link.role)
     return rank, link.direction, -(link.log_size or 0), link.since_unix_s or 0, link.name, link.key
