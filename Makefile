@@ -44,7 +44,7 @@ ctest: build/asan/.built
 
 # The parts that threads share.
 tsan: build/tsan/.built
-	$(VENV)/bin/ctest --test-dir build/tsan --output-on-failure -R '^(search|seat|pool|outside)$$'
+	$(VENV)/bin/ctest --test-dir build/tsan --output-on-failure -j 2 -R '^(search|seat|pool|outside)$$'
 
 # The same bits from each compiler here: test_exact compares with digests that it knows. One of them takes all inputs.
 PORTABLE := $(foreach name,gcc-native gcc-O0 clang-O2,$(if $(shell command -v $(firstword $(subst -, ,$(name)))),$(name)))

@@ -42,7 +42,7 @@ async def through_kills(folder: Path, role: str, kills: int, word: str) -> Simul
 
 @pytest.mark.parametrize("role", ["contributor", "verifier", "coordinator"])
 def test_each_role_is_killed(tmp_path: Path, role: str) -> None:
-    sim = virtually(through_kills, tmp_path, role, 20, f"kill {role}")
+    sim = virtually(through_kills, tmp_path, role, 12, f"kill {role}")
     assert sim.refused() == []
 
 
