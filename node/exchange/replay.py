@@ -45,12 +45,19 @@ def play_record(record: GameRecord, rules: Rules) -> Game:
             continue
         number += 1
         try:
-            game = _ready(game, node.colour)
+            game = ready(game, node.colour)
             game.play(node.point, node.colour)
         except IllegalMove as error:
             where = f"{node.colour.name.capitalize()} {vertex(node.point, record.rows, record.cols)}"
             raise ReplayError(f"Move {number} ({where}) is illegal: {error.reason}.", number) from None
     return game
+
+
+def ready(game: Game, colour: Colour) -> Game:
+    """The game once `colour` may move: the other passed where it was to move, and after the end it is a new game."""
+    if not game.end and game.to_move != colour:
+        game.play(game.pass_move)
+    return Game(game.rules, game.stones(), colour) if game.end else game
 
 
 def _first_player(record: GameRecord) -> Colour:
@@ -70,10 +77,3 @@ def _begin(rules: Rules, stones: bytes, setup: Setup, to_move: Colour, move: int
     except EngineError:
         when = f"after move {move}" if move else "at the start"
         raise ReplayError(f"The setup {when} leaves stones without a liberty.", move) from None
-
-
-def _ready(game: Game, colour: Colour) -> Game:
-    """A game in which `colour` may move."""
-    if not game.end and game.to_move != colour:
-        game.play(game.pass_move)
-    return Game(game.rules, game.stones(), colour) if game.end else game

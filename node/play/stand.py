@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from native.game import Game
 from native.rules import Colour
+from node.exchange.replay import ready
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +21,13 @@ class Stand:
         return stand
 
     def turn_of(self, colour: Colour) -> "Stand":
-        """A copy in which `colour` may move."""
-        game = self.game
-        if game.end or (not game.num_moves and game.to_move != colour):
-            taken = (0, self.taken(Colour.BLACK), self.taken(Colour.WHITE))
-            return Stand(Game(game.rules, game.stones(), colour), taken)
-        game = game.copy()
-        if game.to_move != colour:
-            game.play(game.pass_move)
-        return Stand(game, self.captured).turn_of(colour) if game.end else Stand(game, self.captured)
+        """A copy in which `colour` may move; a game that has no move yet is begun by it."""
+        game = self.game.copy()
+        is_begun = game.num_moves or game.to_move == colour
+        begun = ready(game, colour) if is_begun else Game(game.rules, game.stones(), colour)
+        if begun is game:
+            return Stand(game, self.captured)
+        return Stand(begun, (0, self.taken(Colour.BLACK), self.taken(Colour.WHITE)))
 
     def taken(self, colour: Colour) -> int:
         """Stones of `colour` that were taken off so far."""
