@@ -3,11 +3,8 @@
 Page: docs/pages.md. Permanent names are whole digests; the first digits of one, 8 or more, lead to it.
 """
 
-import errno
 import importlib.metadata
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
-from pathlib import Path
 from sqlite3 import Connection
 from typing import Any, Final
 
@@ -15,24 +12,23 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
-from starlette.types import Receive, Scope, Send
+from starlette.responses import Response
+from starlette.routing import Route
 
 from node.disk.home import Home
 from node.disk.keyring import KeyringError, load_public
-from node.web.answering import API, IMMUTABLE, SHOWN_ANEW, UNREADABLE, Ask, Desk, Moved
+from node.web.answering import API, UNREADABLE, Ask, Desk, Moved
+from node.web.audit_page import audit_routes
+from node.web.downloads import DAY_TYPE, day_file, proof_file, release_files, sgf_file
 from node.web.elo_graph import axis_of, elo_graph, elo_view, shown_points
 from node.web.faults import Faults
-from node.web.games.days import END, DayFiles, day_of
-from node.web.games.sgf import SGF_TYPE, game_sgf
+from node.web.games.days import DayFiles
 from node.web.guard import Guard
 from node.web.model.schema import NAME
 from node.web.network_map import network_map
 from node.web.own_node import OwnNode
 from node.web.play import Play
-from node.web.queries.bans import bans, proof, proof_bytes
+from node.web.queries.bans import bans, proof
 from node.web.queries.contributors import contributor, contributors
 from node.web.queries.dumps import dumps
 from node.web.queries.game import game
@@ -40,14 +36,11 @@ from node.web.queries.games import games
 from node.web.queries.network import NetworkAnswer, network
 from node.web.queries.overview import Overview, overview
 from node.web.queries.records import whole_name
-from node.web.queries.releases import ReleaseAnswer, release, releases
+from node.web.queries.releases import release, releases
 from node.web.queries.verification import verification
 from node.web.recomputed import Recomputer
-from node.web.site import Site
 from node.web.static_files import Static
-from protocol.layout import CHECKPOINT, PUBLIC
 
-DAY_TYPE: Final = "application/zstd"
 ZIPPED_BY: Final = 4
 """How hard answers are compressed; more takes longer than it saves."""
 
@@ -73,7 +66,7 @@ def make_app(home: Home, faults: Faults, *, proxies: Collection[str] = (), hosts
         *_both(
             "/releases/{name}",
             desk.live_page(
-                "release.html", _named("releases", "id", lambda db, name, _: release(db, name)), _files(home)
+                "release.html", _named("releases", "id", lambda db, name, _: release(db, name)), release_files(home)
             ),
         ),
         *_both("/contributors", desk.page("contributors.html", _contributors)),
@@ -86,7 +79,7 @@ def make_app(home: Home, faults: Faults, *, proxies: Collection[str] = (), hosts
         ),
         *_both("/verification", desk.page("verification.html", lambda db, request: verification(db, _before(request)))),
         *_both("/bans", desk.page("bans.html", lambda db, request: bans(db, _before(request)))),
-        Route("/proofs/{name}/file", desk.file(_named("convictions", "id", _proof_file, "/file"))),
+        Route("/proofs/{name}/file", desk.file(_named("convictions", "id", proof_file, "/file"))),
         *_both(
             "/proofs/{name}",
             desk.live_page(
@@ -97,15 +90,15 @@ def make_app(home: Home, faults: Faults, *, proxies: Collection[str] = (), hosts
         *_both("/play/{name}", desk.live_page("play.html", play.page)),
         Route(f"{API}/play/{{name}}", play.answer, methods=["POST"]),
         *_both("/games", desk.page("games.html", lambda db, request: games(db, request.query_params))),
-        Route("/games/{name}.sgf", desk.file(_named("here.games", "hash", _sgf(home.public), ".sgf"))),
+        Route("/games/{name}.sgf", desk.file(_named("here.games", "hash", sgf_file(home.public), ".sgf"))),
         *_both(
             "/games/{name}",
             desk.page("game.html", _named("here.games", "hash", lambda db, name, _: game(db, home.public, name))),
         ),
         *_both("/dumps", desk.live_page("dumps.html", lambda db, request: dumps(db, days, _before(request)))),
-        Route("/dumps/{name}", _day_file(days)),
+        Route("/dumps/{name}", day_file(days)),
         Route("/static/{path:path}", static.answer),
-        *_audit(home, static),
+        *audit_routes(home, static),
     ]
     handlers = dict.fromkeys((HTTPException, *UNREADABLE, 500), desk.refused)
     pages = Starlette(routes=routes, exception_handlers=handlers)
@@ -141,16 +134,6 @@ def _named(table: str, column: str, find: Callable[[Connection, bytes, Request],
     return asked
 
 
-def _sgf(public: Path) -> Callable[[Connection, bytes, Request], tuple[bytes, Mapping[str, str]]]:
-    """A game's file."""
-
-    def found(db: Connection, name: bytes, request: Request) -> tuple[bytes, Mapping[str, str]]:
-        headers = {"Content-Type": SGF_TYPE, "Content-Disposition": f'attachment; filename="{name.hex()[:16]}.sgf"'}
-        return game_sgf(game(db, public, name)), headers
-
-    return found
-
-
 def _graph(found: Overview, request: Request) -> Mapping[str, Any]:
     """The overview's picture: `?x=rows|time`, `&refused=no` without refused candidates, `&from=&to=` a part of it."""
     query = request.query_params
@@ -161,36 +144,6 @@ def _graph(found: Overview, request: Request) -> Mapping[str, Any]:
         raise HTTPException(400, str(error)) from error
     points = shown_points(found.points, view)
     return {"graph": elo_graph(points, view) if len(found.points) > 1 else "", "view": view, "points": points}
-
-
-def _day_file(days: DayFiles) -> Callable[[Request], Response]:
-    """A whole day's games, if they were put together."""
-
-    def answer(request: Request) -> Response:
-        name = request.path_params["name"]
-        day = day_of(name.removesuffix(END)) if name.endswith(END) else None
-        found = None if day is None else days.find(day)
-        if day is None or found is None or not found.is_kept:
-            raise HTTPException(404, "This day's games are in no file here; /dumps says which are.")
-        headers = {"Cache-Control": SHOWN_ANEW, "ETag": f'"{found.sha256}"'}
-        if found.sha256 in request.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers=headers)
-        return FileResponse(days.path(day), headers=headers, media_type=DAY_TYPE, filename=name)
-
-    return answer
-
-
-def _files(home: Home) -> Callable[[ReleaseAnswer, Request], Mapping[str, Any]]:
-    """Which of a release's files are in the public folder, and how long each is."""
-
-    def found(answer: ReleaseAnswer, request: Request) -> Mapping[str, Any]:
-        here = {}
-        for path in answer.files:
-            with suppress(OSError):
-                here[path] = (home.public / path).stat().st_size
-        return {"here": here}
-
-    return found
 
 
 def _map(found: NetworkAnswer, request: Request) -> Mapping[str, Any]:
@@ -208,42 +161,9 @@ def _network(own: OwnNode, page: Callable[[Request], Response]) -> Callable[[Req
     return answer
 
 
-def _proof_file(db: Connection, name: bytes, request: Request) -> tuple[bytes, Mapping[str, str]]:
-    headers = {"Cache-Control": IMMUTABLE, "Content-Disposition": f'attachment; filename="{name.hex()[:16]}.proof"'}
-    return proof_bytes(db, name), {**headers, "Content-Type": "application/octet-stream"}
-
-
 def _address(found: Any, request: Request) -> Mapping[str, Any]:
     """Where the visitor found this server."""
     return {"address": f"{request.url.scheme}://{request.url.netloc}"}
-
-
-def _audit(home: Home, static: Static) -> list[BaseRoute]:
-    """The audit page, and for it to check the directory's public folder, once it is there."""
-    page = Site(f"/{PUBLIC}/", home.load_ticket().run).files()["index.html"]
-    page = page.replace(b'"static/', f'"{static.base}/'.encode())
-    folder = StaticFiles(directory=home.public, check_dir=False)
-
-    def audit(request: Request) -> Response:
-        if not (home.public / CHECKPOINT).is_file():
-            raise HTTPException(404, "No published log is here to be checked; `gonode audit` follows the run itself.")
-        return Response(page, 200, {"Cache-Control": "no-cache"}, "text/html; charset=utf-8")
-
-    async def public(scope: Scope, receive: Receive, send: Send) -> None:
-        if not home.public.is_dir():
-            raise HTTPException(404)
-        try:
-            await folder(scope, receive, send)
-        except OSError as error:
-            if error.errno == errno.ELOOP:
-                raise HTTPException(404) from error
-            raise
-
-    return [
-        Route("/audit", audit),
-        Route("/audit/", lambda request: RedirectResponse("/audit", 301)),
-        Mount(f"/{PUBLIC}", public),
-    ]
 
 
 def _node_key(home: Home) -> bytes:
