@@ -25,7 +25,8 @@ from node.founding.founding import found_run
 from node.founding.invites import make_invite
 from node.founding.layers import NO_CHOICES, Choices
 from node.lifetime import SUPERVISOR_VARIABLE
-from node.status import Coordinating, ReleaseState, Status
+from node.role_status import Coordinating, ReleaseState
+from node.status import Status
 
 LOOPBACK = "/ip4/127.0.0.1/tcp/0"
 CONTRIBUTOR_NICE = "10"

@@ -18,7 +18,8 @@ from node.disk.store import Head
 from node.member import Member
 from node.own_status import queue_of
 from node.peering.transport import TransportError, Unreachable
-from node.status import Mirroring, Queue
+from node.role_status import Mirroring
+from node.status import Queue
 from protocol.checkpoint import SignedNote
 from protocol.layout import CHECKPOINT
 from verification.audit.files import kept_blobs

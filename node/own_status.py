@@ -10,7 +10,8 @@ from typing import Final
 
 from node.member import Member
 from node.outbox import KINDS, Outbox
-from node.status import IN, OUT, BanState, Contributing, Fetching, LinkState, Queue, Status, Work
+from node.role_status import Contributing, Work
+from node.status import IN, OUT, BanState, Fetching, LinkState, Queue, Status
 
 NOBODY: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 

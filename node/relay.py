@@ -11,7 +11,8 @@ import trio
 from node.member import Member
 from node.own_status import queue_of
 from node.peering.transport import TransportError
-from node.status import Queue, Relaying
+from node.role_status import Relaying
+from node.status import Queue
 
 log = logging.getLogger("gonode.net")
 

@@ -34,9 +34,10 @@ from node.mirror import Mirror, check_home
 from node.own_status import status_of
 from node.peering.reachability import UseRelays
 from node.relay import PublicRelay
+from node.role_status import Contributing, Verifying
 from node.screen.screen import Output, Screen, open_screen
 from node.standing import contributors_of
-from node.status import Contributing, Status, Verifying
+from node.status import Status
 from node.verifier.verifier import Verifier
 from protocol.ed25519 import SecretKey
 from verification.standing import name_of

@@ -181,8 +181,8 @@ class Screen:
 
 def progress_line(status: "Status | None", plies_per_s: float, seconds: float) -> str:
     """How far the network is, by its coordinator's word; None before it answers."""
+    from node.role_status import Coordinating
     from node.screen.rows import doing_words
-    from node.status import Coordinating
 
     clock = f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
     if status is None or not isinstance(status.work, Coordinating):

@@ -7,7 +7,7 @@ import struct
 from typing import Final
 
 from node.member import Member
-from node.status import Played
+from node.role_status import Played
 
 NAME: Final = "today"
 """Its name in the store; the value is the day since 1970, games and plies."""

@@ -30,8 +30,9 @@ from node.outbox import Outbox
 from node.own_status import status_of
 from node.peering.call import serve_calls
 from node.peering.post import COSIGN_PROTOCOL, POST_PROTOCOL
+from node.role_status import Coordinating, ReleaseState
 from node.standing import contributors_of
-from node.status import Coordinating, ReleaseState, Status
+from node.status import Status
 from node.training.errors import TrainingFailed
 from node.training.trainer_process import Train
 from protocol.ed25519 import SecretKey

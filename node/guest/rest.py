@@ -10,7 +10,7 @@ from node.control import Command
 from node.engine.adjourning import AdjourningEngine
 from node.json_record import encode_record
 from node.member import Member
-from node.status import Pause
+from node.role_status import Pause
 from protocol.words import counted
 
 USER: Final = "user"

@@ -12,19 +12,8 @@ from typing import Final, TypeVar
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from node.status import (
-    Contributing,
-    Coordinating,
-    EngineState,
-    Fetching,
-    Mirroring,
-    Queue,
-    Relaying,
-    ServiceState,
-    Status,
-    Verifying,
-    Work,
-)
+from node.role_status import Contributing, Coordinating, Mirroring, Relaying, Verifying, Work
+from node.status import EngineState, Fetching, Queue, ServiceState, Status
 
 P = TypeVar("P")
 W = TypeVar("W", bound=Work)

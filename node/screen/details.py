@@ -6,9 +6,10 @@ Spec: `docs/commands.md` ("gonode status"). Pure. Moments are written in UTC.
 import time
 from collections.abc import Iterator
 
+from node.role_status import Coordinating
 from node.screen.row import Row, Tone
 from node.screen.rows import main_rows
-from node.status import Coordinating, LinkState, Status
+from node.status import LinkState, Status
 
 DIGITS = 8
 """So much of a key is shown."""

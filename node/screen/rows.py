@@ -6,20 +6,11 @@ and `node.screen.details`.
 
 from collections.abc import Callable
 
+from node.role_status import Contributing, Coordinating, Mirroring, Played, Relaying, Verifying
 from node.screen.amounts import duration, rate, size
 from node.screen.lately import Lately
 from node.screen.row import Row, Tone
-from node.status import (
-    Contributing,
-    Coordinating,
-    Fetching,
-    Mirroring,
-    Played,
-    Queue,
-    Relaying,
-    Status,
-    Verifying,
-)
+from node.status import Fetching, Queue, Status
 from node.training.words import training_words
 
 REGISTRATION, GAMES, APPROVAL, JUDGING, BATCH = "registration", "games", "approval", "judging", "batch"

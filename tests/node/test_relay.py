@@ -10,8 +10,9 @@ import trio.testing
 from node.events import silent
 from node.peering.transport import Unreachable
 from node.relay import AGAIN_S, KEPT_RELEASES, PublicRelay
+from node.role_status import Relaying
 from node.services import Services
-from node.status import Queue, Relaying
+from node.status import Queue
 
 
 class World:

@@ -22,20 +22,9 @@ from node.peering.backoff import Backoff
 from node.peering.bans import FIRST_S, Bans
 from node.peering.transport import Link, Unreachable
 from node.peering.waits import Waits
+from node.role_status import Contributing, Coordinating, Pause, ReleaseState, Verifying, Work
 from node.services import Services
-from node.status import (
-    BanState,
-    Contributing,
-    Coordinating,
-    Fetching,
-    Pause,
-    Queue,
-    ReleaseState,
-    ServiceState,
-    Status,
-    Verifying,
-    Work,
-)
+from node.status import BanState, Fetching, Queue, ServiceState, Status
 from node.training.events import Progress
 from protocol.receipt import Tick
 from tests.node.homes import grown_world

@@ -6,8 +6,8 @@ import trio
 
 from node.contributor.contributor import Contributor
 from node.coordinator.coordinator import Coordinator
+from node.role_status import Coordinating
 from node.screen.details import all_rows
-from node.status import Coordinating
 from tests.sim.manifests import sim_manifest
 from tests.sim.simulation import simulated, virtually
 

@@ -12,8 +12,9 @@ import trio
 
 from node.control import serve_control
 from node.disk.home import Home
+from node.role_status import Pause
 from node.standing import contributors_of
-from node.status import IN, BanState, LinkState, Pause, Queue, ServiceState
+from node.status import IN, BanState, LinkState, Queue, ServiceState
 from tests.node.cli.gonode import Answer, gonode, the_object
 from tests.node.homes import grown_world
 from tests.node.screen.statuses import CONTRIBUTING, contributor

@@ -9,7 +9,7 @@ import pytest
 
 from node.contributor.today import NAME, Today
 from node.disk.store import Store
-from node.status import Played
+from node.role_status import Played
 
 
 @pytest.fixture

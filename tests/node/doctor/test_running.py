@@ -11,7 +11,8 @@ from node.disk.home import Home
 from node.disk.lockfile import locked
 from node.doctor.finding import Finding, Standing
 from node.doctor.running import ask_node, check_running
-from node.status import IN, OUT, LinkState, Pause, Queue, ServiceState
+from node.role_status import Pause
+from node.status import IN, OUT, LinkState, Queue, ServiceState
 from tests.node.screen.statuses import CONTRIBUTING, ENGINE, contributor, link, queue
 
 NOW = 10_000

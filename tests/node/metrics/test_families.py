@@ -10,7 +10,8 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from node.metrics.families import FAMILIES, Kind, StatusCollector
-from node.status import BanState, Fetching, Mirroring, Pause, Queue, ReleaseState, ServiceState, Status, Verifying
+from node.role_status import Mirroring, Pause, ReleaseState, Verifying
+from node.status import BanState, Fetching, Queue, ServiceState, Status
 from node.training.events import Progress
 from tests.node.screen.statuses import CONTRIBUTING, COORDINATING, ENGINE, RELAYING, contributor, queue, status
 

@@ -3,22 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from node.status import (
-    IN,
-    OUT,
-    Contributing,
-    Coordinating,
-    EngineState,
-    LinkState,
-    Mirroring,
-    Played,
-    Queue,
-    Relaying,
-    ServiceState,
-    Status,
-    Verifying,
-    Work,
-)
+from node.role_status import Contributing, Coordinating, Mirroring, Played, Relaying, Verifying, Work
+from node.status import IN, OUT, EngineState, LinkState, Queue, ServiceState, Status
 
 KEY = bytes.fromhex("9c41e07b" + "00" * 28)
 ENGINE = EngineState("cpu", "avx2", threads=4, games=4, restarts=0, canaries=9, under_way=16)

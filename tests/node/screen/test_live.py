@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from node.role_status import Verifying
 from node.screen.level import Level
 from node.screen.live import LivePanel
 from node.screen.terminal import Terminal
-from node.status import Status, Verifying
+from node.status import Status
 from tests.node.screen.closed import Closed
 from tests.node.screen.statuses import COORDINATING, contributor, status
 

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from node.role_status import Coordinating, Mirroring, Pause, Relaying, ReleaseState, Verifying
 from node.screen.lately import Lately
 from node.screen.panel import panel
 from node.screen.row import Row, Tone
 from node.screen.rows import rows_now, rows_of
-from node.status import Coordinating, Fetching, Mirroring, Pause, Relaying, ReleaseState, Status, Verifying
+from node.status import Fetching, Status
 from node.training.events import Progress
 from tests.node.screen.statuses import CONTRIBUTING, COORDINATING, RELAYING, contributor, queue, status
 
