@@ -14,33 +14,13 @@ import click
 
 from node.cli.directory import of_run
 from node.cli.main import NO
+from node.cli.match_values import bounds, half_points
 
-MOST_KOMI = 1000
 SIDES = ("a", "b")
 
 if TYPE_CHECKING:
     from native.search import SearchConfig
     from node.matches.opponent import Gallery
-
-
-def _half_points(context: click.Context, parameter: click.Parameter, komi: float | None) -> float | None:
-    if komi is not None and not (abs(komi) <= MOST_KOMI and (2 * komi).is_integer()):
-        raise click.BadParameter(f"a whole or half number from -{MOST_KOMI} to {MOST_KOMI} is needed.")
-    return komi
-
-
-def _bounds(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[int, int] | None:
-    from verification.gate import MAX_ELO
-
-    if text is None:
-        return None
-    try:
-        low, high = (int(part) for part in text.split(","))
-    except ValueError:
-        raise click.BadParameter("two whole numbers such as 0,30 are needed.") from None
-    if not -MAX_ELO <= low < high <= MAX_ELO:
-        raise click.BadParameter(f"the bounds must rise and lie from -{MAX_ELO} to {MAX_ELO}.")
-    return low, high
 
 
 @click.command()
@@ -56,7 +36,7 @@ def _bounds(context: click.Context, parameter: click.Parameter, text: str | None
     help="Seconds a move, in place of visits; games at once share the cores.",
 )
 @click.option("--size", type=click.IntRange(7, 19), help="Board size; default: as the run draws it.")
-@click.option("--komi", type=float, callback=_half_points, help="Komi; default: as the run draws it, or 0.5.")
+@click.option("--komi", type=float, callback=half_points, help="Komi; default: as the run draws it, or 0.5.")
 @click.option(
     "--colours",
     type=click.Choice(["swap", "a-black", "a-white"]),
@@ -81,7 +61,7 @@ def _bounds(context: click.Context, parameter: click.Parameter, text: str | None
 @click.option(
     "--sprt",
     metavar="E0,E1",
-    callback=_bounds,
+    callback=bounds,
     help="Stop when the sequential test between these normalised Elo decides.",
 )
 @click.option(
@@ -149,7 +129,8 @@ def match(
     from node.matches.match import MatchSettings, pair_seed, play_match
     from node.matches.match_record import open_record
     from node.matches.match_sgf import MatchSgf
-    from node.matches.opponent import Gallery, is_same_network
+    from node.matches.network_player import is_same_network
+    from node.matches.opponent import Gallery
     from node.matches.players import Allowance, find_opponent, verify_engines
     from node.matches.playing import Start
     from node.matches.setups import make_setups

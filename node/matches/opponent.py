@@ -1,10 +1,9 @@
-"""Players of a match: a release of a run, a network file, the first network, or uniformly random moves.
+"""What a player of matches is, `Opponent`, and where networks are found: releases in a node's directory, and files.
 
-A player sits down at a game and picks a move for each position; releases search with the match's config as they do in gate
-games. Engines of others are in `node.matches.gtp_player`, networks on the clock in `node.matches.timed_network`.
+A player sits down at a game and picks a move for each position. Networks are in `node.matches.network_player`, on the clock
+in `node.matches.timed_network`, engines of others in `node.matches.gtp_player`; uniformly random moves are here.
 """
 
-import hashlib
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -13,9 +12,8 @@ from typing import ClassVar, Protocol
 
 from native.errors import EngineError
 from native.game import Game
-from native.network import Kernel, Network
+from native.network import Network
 from native.rules import Colour
-from native.search import Player, Ply, SearchConfig, search_ply
 from node.disk.blob_store import BlobStore
 from node.disk.home import Home
 from node.matches.stored_state import load_state
@@ -25,10 +23,6 @@ from verification.releases import ReleaseInfo, first_network
 SEED_DOMAIN = b"gonode/match/v1\0"
 MOST_BYTES = 1 << 27
 """Above every network's file; of a longer one no more is read."""
-
-
-NETWORKS = ("network:", "leela-zero:")
-"""How identities of networks begin."""
 
 
 class OpponentError(ValueError):
@@ -150,40 +144,6 @@ class RandomOpponent(OwnOpponent):
         return rng.choice(moves) if moves else game.pass_move
 
 
-class NetworkOpponent(OwnOpponent):
-    """Searches with a network (None: uniform evaluation)."""
-
-    def __init__(self, name: str, network: Network | None, config: SearchConfig, kernel: Kernel) -> None:
-        self.name = name
-        self._player = Player(network, hashlib.sha256(name.encode()).digest())
-        self.config = config
-        self._kernel = kernel
-
-    @property
-    def identity(self) -> str:
-        """See `Opponent.identity`."""
-        return network_identity(self.digest)
-
-    @property
-    def about(self) -> str:
-        """See `Opponent.about`."""
-        return f"gonode, {self.identity}"
-
-    @property
-    def digest(self) -> bytes | None:
-        """The SHA-256 of the network's file; None when there is no network."""
-        return None if self._player.network is None else self._player.network.digest
-
-    def choose(self, game: Game, seed: bytes) -> int:
-        """See `Seat.choose`."""
-        return self.search(game, seed, self.config).move
-
-    def search(self, game: Game, seed: bytes, config: SearchConfig) -> Ply:
-        """Searches the position for the side to move; without the GIL."""
-        digest = hashlib.sha256(repr(config).encode()).digest()
-        return search_ply(self._player, self._kernel, config, digest, seed, game)
-
-
 class Gallery:
     """The releases of the run in a node's directory."""
 
@@ -231,16 +191,6 @@ class Gallery:
                 return release
         known = ", ".join(release.name for release in releases)
         raise OpponentError(f"{name[:80]!r} is not a release of this run; it has {known}.")
-
-
-def network_identity(digest: bytes | None) -> str:
-    """How a network is known whatever its name: by the SHA-256 of its file; None or empty: uniform evaluation."""
-    return f"network:{digest.hex() if digest else 'uniform'}"
-
-
-def is_same_network(first: Opponent, second: Opponent) -> bool:
-    """Both players search with one network, whatever they are called."""
-    return first.identity == second.identity and first.identity.startswith(NETWORKS)
 
 
 def load_network_file(path: Path) -> Network:

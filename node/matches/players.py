@@ -10,9 +10,9 @@ from native.search import SearchConfig
 from node.matches.gtp_player import PREFIX, GtpOpponent
 from node.matches.gtp_terms import GtpTerms
 from node.matches.leela_zero import SIZE, LeelaZeroOpponent, weights_version
+from node.matches.network_player import NetworkOpponent
 from node.matches.opponent import (
     Gallery,
-    NetworkOpponent,
     Opponent,
     OpponentError,
     RandomOpponent,

@@ -14,7 +14,7 @@ from typing import Any
 
 from node.matches.gtp_engine import shown
 from node.matches.match_record import RecordError, read_record
-from node.matches.opponent import NETWORKS, network_identity
+from node.matches.network_player import NETWORKS, network_identity
 from node.matches.ratings import Pairing, bradley_terry
 from verification.state import LogState
 

@@ -12,7 +12,8 @@ from dataclasses import replace
 from native.game import Game
 from native.network import Kernel, Network
 from native.search import Ply, SearchConfig
-from node.matches.opponent import NetworkOpponent, Seat
+from node.matches.network_player import NetworkOpponent
+from node.matches.opponent import Seat
 from node.play.pace import MOST_VISITS, Pace
 from node.play.timed import Timed
 

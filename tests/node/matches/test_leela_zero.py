@@ -12,7 +12,8 @@ from node.exchange.sgf_reader import parse_record
 from node.matches import leela_zero
 from node.matches.gtp_terms import GtpTerms
 from node.matches.leela_zero import LeelaZeroOpponent, weights_version
-from node.matches.opponent import OpponentError, is_same_network
+from node.matches.network_player import is_same_network
+from node.matches.opponent import OpponentError
 from tests.leelaz import needs_leelaz
 from tests.node.cli.gonode import gonode
 from tests.node.homes import grown_world, make_home

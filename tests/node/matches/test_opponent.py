@@ -11,13 +11,12 @@ from native.rules import Colour, Rules
 from node.disk.blob_store import BlobStore
 from node.disk.home import Home
 from node.matches import opponent
+from node.matches.network_player import NetworkOpponent, is_same_network
 from node.matches.opponent import (
     Gallery,
-    NetworkOpponent,
     OpponentError,
     RandomOpponent,
     _is_eye,
-    is_same_network,
     load_network_file,
 )
 from tests.node.homes import grown_world, make_home, ticket_of

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from node.matches.match_record import RecordError, open_record
-from node.matches.opponent import network_identity
+from node.matches.network_player import network_identity
 from node.matches.played_game import PlayedGame
 from node.matches.rating_table import RatingError, RatingTable, unlinked
 from node.matches.ratings import SCALE, state_ratings
