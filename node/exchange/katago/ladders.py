@@ -44,14 +44,14 @@ def find_ladders(stones: bytes, side: int, ko: int | None) -> Ladders:
             if (count := liberties.bit_count()) > 2:
                 continue
             if count == 1:
-                caught |= chain if _Search(board, point).is_caught(own, other) else 0
+                caught |= chain if _Search(board).is_caught(own, other, chain) else 0
                 continue
             found = 0
             for move in each(liberties & ~barred):
                 if (board.near(liberties ^ move) & ~(own | other | move)).bit_count() > 2:
                     continue  # it extends to three liberties
                 after = _play(board, move, other, own)
-                if after is not None and _Search(board, point).is_caught(after[1], after[0]):
+                if after is not None and _Search(board).is_caught(after[1], after[0], chain):
                     found |= move
             caught |= chain if found else 0
             moves |= found
@@ -77,13 +77,14 @@ def _play(board: Lattice, move: int, own: int, other: int) -> tuple[int, int, in
     """The stones of both after a move on an empty point, its player's first, and the point of a ko; None for suicide."""
     own |= move
     taken, near = 0, board.near(move)
+    empty = board.all & ~(own | other)
     for stone in each(near & other):
-        if not stone & taken:
+        if not (stone & taken or board.near(stone) & empty):
             chain = board.chain(other, stone)
-            if not board.near(chain) & ~(own | other):
+            if not board.near(chain) & empty:
                 taken |= chain
     if not taken:
-        is_alive = near & ~(own | other) or board.near(board.chain(own, move)) & ~(own | other)
+        is_alive = near & empty or board.near(board.chain(own, move)) & empty
         return (own, other, 0) if is_alive else None
     other &= ~taken
     is_ko = taken.bit_count() == 1 and not near & own and (near & ~other).bit_count() == 1
@@ -91,38 +92,36 @@ def _play(board: Lattice, move: int, own: int, other: int) -> tuple[int, int, in
 
 
 class _Search:
-    """Whether the chain of one stone gets away; `own` are the stones of its colour."""
+    """Whether one chain gets away; `own` are the stones of its colour, `chain` those of it as it is by then."""
 
-    def __init__(self, board: Lattice, point: int) -> None:
-        self._board, self._point = board, point
+    def __init__(self, board: Lattice) -> None:
+        self._board = board
         self._left, self._deepest = MOST_NODES, board.all.bit_count() * 3 // 2
 
-    def is_caught(self, own: int, other: int) -> bool:
+    def is_caught(self, own: int, other: int, chain: int) -> bool:
         """The chain is in atari and its owner to move; no ko hinders."""
         try:
-            return self._defend(own, other, 0, 0)
+            return self._defend(own, other, 0, chain, 0)
         except _TooLong:
             return False
 
-    def _defend(self, own: int, other: int, ko: int, depth: int) -> bool:
+    def _defend(self, own: int, other: int, ko: int, chain: int, depth: int) -> bool:
         board = self._board
-        chain = board.chain(own, self._point)
-        liberties = board.near(chain) & ~(own | other)
-        if ko or liberties & (liberties - 1):
+        liberty = board.near(chain) & ~(own | other)
+        if ko or liberty & (liberty - 1):
             return False
-        longer = own | liberties
-        if (board.near(board.chain(longer, self._point)) & ~(longer | other)).bit_count() >= 3:
+        longer = board.chain(own | liberty, liberty) if liberty else chain
+        if (board.near(longer) & ~(own | other | liberty)).bit_count() >= 3:
             return False
-        for move in each(liberties | self._takes(own, other, chain)):
+        for move in each(liberty | self._takes(own, other, chain)):
             self._count()
             after = _play(board, move, own, other)
-            if after is not None and not self._attack(*after, depth + 1):
+            if after is not None and not self._attack(*after, longer if move == liberty else chain, depth + 1):
                 return False
         return True
 
-    def _attack(self, own: int, other: int, ko: int, depth: int) -> bool:
+    def _attack(self, own: int, other: int, ko: int, chain: int, depth: int) -> bool:
         board = self._board
-        chain = board.chain(own, self._point)
         empty = board.all & ~(own | other)
         liberties = board.near(chain) & empty
         count = liberties.bit_count()
@@ -143,12 +142,14 @@ class _Search:
             if first >= 3 and second >= 3:
                 return False
             moves = [(move, room) for move, room in moves if room >= 3] or moves
-        for move, _ in sorted(moves, key=lambda pair: -pair[1]):
+        if len(moves) == 2 and second > first:
+            moves.reverse()
+        for move, _ in moves:
             if move == ko:
                 continue
             self._count()
             after = _play(board, move, other, own)
-            if after is not None and self._defend(after[1], after[0], after[2], depth + 1):
+            if after is not None and self._defend(after[1], after[0], after[2], chain, depth + 1):
                 return True
         return False
 
@@ -160,11 +161,16 @@ class _Search:
     def _takes(self, own: int, other: int, chain: int) -> int:
         """Moves that take neighbours of the chain."""
         board, found = self._board, 0
-        left = board.near(chain) & other
+        left, empty = board.near(chain) & other, board.all & ~(own | other)
         while left:
-            neighbour = board.chain(other, left & -left)
+            stone = left & -left
+            liberties = board.near(stone) & empty
+            if liberties & (liberties - 1):
+                left ^= stone
+                continue
+            neighbour = board.chain(other, stone)
             left &= ~neighbour
-            liberties = board.near(neighbour) & ~(own | other)
+            liberties = board.near(neighbour) & empty
             if not liberties & (liberties - 1):
                 found |= liberties
         return found
