@@ -61,7 +61,7 @@ class LeelaZeroJob:
             "steps": self.steps,
             "device": self.device,
         }
-        return hashlib.sha256(b"gonode/leela-zero-job/v1\0" + encode(facts)).digest()
+        return hashlib.sha256(b"gonode/leela-zero-job/v2\0" + encode(facts)).digest()
 
     @classmethod
     def load(cls, path: Path) -> Self:

@@ -1,7 +1,6 @@
-"""Packed positions: a file of 2176 bytes a position, the binary form of Leela Zero's own trainer, as minibatches.
+"""Packed positions (`trainer.leela_zero.packed`) as minibatches.
 
-A position is a little-endian 1, the policy as 362 binary32, 16 planes of 361 bits, whether white is to move, and whether
-the side to move won. The draw and its symmetries are functions of (seed, step): nothing of it needs saving.
+The draw and its symmetries are functions of (seed, step): nothing of it needs saving.
 """
 
 from __future__ import annotations
@@ -18,12 +17,10 @@ import torch
 from torch import Tensor
 
 from trainer.errors import BadRows, NoRows
+from trainer.leela_zero.games import games_of
+from trainer.leela_zero.packed import HISTORY_PLANES, RECORD
 from trainer.network.leela_zero_weights import PLANES, POINTS, SIDE
 
-RECORD: Final = np.dtype(
-    [("version", "<i4"), ("policy", "<f4", POINTS + 1), ("planes", "u1", 722), ("white", "u1"), ("won", "u1")]
-)
-_HISTORY_PLANES: Final = PLANES - 2
 _SYMMETRIES: Final = 8
 
 Numbers = npt.NDArray[np.int64]
@@ -43,7 +40,7 @@ class Batch:
 
 
 class Positions:
-    """The positions of a file, some of which are held out; none of it is copied before it is drawn."""
+    """The positions of a file, of whose games some are held out whole; none of it is copied before it is drawn."""
 
     def __init__(self, path: Path, digest: bytes, seed: bytes, held_out_ppm: int) -> None:
         """Raises BadRows when the file is not the one with this SHA-256, NoRows when it holds nothing to train on."""
@@ -58,11 +55,12 @@ class Positions:
             raise NoRows("There is no position to train on.")
         self._records: npt.NDArray[Any] = np.memmap(path, RECORD, "r")
         self._seed = int.from_bytes(seed, "little")
-        is_held = np.random.default_rng((self._seed, 0)).integers(0, 10**6, len(self._records)) < held_out_ppm
+        games = games_of(self._records)
+        is_held = (np.random.default_rng((self._seed, 0)).integers(0, 10**6, games[-1] + 1) < held_out_ppm)[games]
         self.held_out: Numbers = np.flatnonzero(is_held)
         self.trained: Numbers = np.flatnonzero(~is_held)
         if not len(self.trained):
-            raise NoRows("Every position is held out; give more of them, or set training.held_out lower.")
+            raise NoRows("Every game is held out; give more of them, or set training.held_out lower.")
 
     def __len__(self) -> int:
         return len(self._records)
@@ -81,13 +79,13 @@ class Positions:
 
     def _lay_out(self, numbers: Numbers, symmetries: Numbers) -> Batch:
         drawn = self._records[numbers]
-        bits = np.unpackbits(drawn["planes"], axis=1).reshape(-1, _HISTORY_PLANES, SIDE, SIDE)
+        bits = np.unpackbits(drawn["planes"], axis=1).reshape(-1, HISTORY_PLANES, SIDE, SIDE)
         planes = np.zeros((len(drawn), PLANES, SIDE, SIDE), np.float32)
         policy = np.array(drawn["policy"])
         for i, symmetry in enumerate(symmetries):
-            planes[i, :_HISTORY_PLANES] = turn(bits[i], int(symmetry))
+            planes[i, :HISTORY_PLANES] = turn(bits[i], int(symmetry))
             policy[i, :POINTS] = turn(policy[i, :POINTS].reshape(SIDE, SIDE), int(symmetry)).ravel()
-        planes[np.arange(len(drawn)), _HISTORY_PLANES + (drawn["white"] != 0)] = 1.0
+        planes[np.arange(len(drawn)), HISTORY_PLANES + (drawn["white"] != 0)] = 1.0
         policy /= policy.sum(1, keepdims=True)
         won = (drawn["won"] != 0).astype(np.float32)
         return Batch(torch.from_numpy(planes), torch.from_numpy(policy), torch.from_numpy(won))

@@ -11,6 +11,7 @@ from native.game import Game
 from native.rules import Colour, Rules
 from node.exchange.leela_zero.games import game_positions
 from node.exchange.leela_zero.position import TrainingPosition
+from tests.trainer.leela_zero.test_games import drawn_game
 from trainer.errors import BadRows, NoRows
 from trainer.leela_zero.positions import Positions, turn
 
@@ -61,14 +62,20 @@ def test_eight_symmetries() -> None:
     assert len({turn(board, symmetry).tobytes() for symmetry in range(8)}) == 8
 
 
-def test_held_out_positions_are_not_drawn(tmp_path: Path) -> None:
-    held = stored(tmp_path / "p", some(200), 200_000)
-    assert 20 < len(held.held_out) < 70
-    assert sorted([*held.held_out, *held.trained]) == list(range(200))
+def test_held_out_games_are_not_drawn(tmp_path: Path) -> None:
+    games = [drawn_game(seed) for seed in range(30)]
+    held = stored(tmp_path / "p", [position for game in games for position in game], 200_000)
+    numbers = sorted([*held.held_out, *held.trained])
+    assert numbers == list(range(sum(map(len, games))))
+    ends = np.cumsum([len(game) for game in games])
+    out = set(held.held_out)
+    whole = [out >= set(range(end - len(game), end)) for game, end in zip(games, ends, strict=True)]
+    assert 2 <= sum(whole) <= 14
+    assert sum(len(game) for game, is_whole in zip(games, whole, strict=True) if is_whole) == len(out)
 
 
 def test_what_it_refuses(tmp_path: Path) -> None:
-    with pytest.raises(NoRows, match="Every position is held out"):
+    with pytest.raises(NoRows, match="Every game is held out"):
         stored(tmp_path / "p", some(3), 10**6)
     with pytest.raises(NoRows, match="no position"):
         stored(tmp_path / "p", [])
