@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 @click.option("--handicap", type=click.IntRange(2, 9), metavar="N", help="Black's stones, on their fixed points.")
 @click.option(
     "--move-limit",
-    type=click.IntRange(10, 65534),
+    type=click.IntRange(2, 65534),
     metavar="N",
     help="Count games after so many moves; default: the run's limit.",
 )

@@ -52,7 +52,7 @@ class Setups:
         rules = _rules(self.manifest, self.size or drawn.rules.rows, komi_half, self.move_limit)
         if self.openings is not None:
             return rules, self.openings[pair % len(self.openings)]
-        return rules, drawn.opening_moves if rules.rows == drawn.rules.rows else ()
+        return rules, drawn.opening_moves[: self.move_limit] if rules.rows == drawn.rules.rows else ()
 
     def digest(self) -> str:
         """16 digits that differ when the setups do."""

@@ -84,5 +84,5 @@ def test_with_gnugo(home: Home, tmp_path: Path) -> None:
 def test_with_leelaz(home: Home, tmp_path: Path) -> None:
     weights = tmp_path / "one-here.txt"
     weights.write_bytes(LeelaZeroNet.seeded(1, 8, 1).weights().encode())
-    short = ("--size", 19, "--visits", 3, "--move-limit", 40, "--games", 8)
+    short = ("--size", 19, "--visits", 3, "--move-limit", 40, "--games", 14)
     check(home, tmp_path, str(weights), weights, "random", *short)

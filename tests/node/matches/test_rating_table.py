@@ -69,6 +69,33 @@ def test_a_release_under_another_name_is_one_player(tmp_path: Path) -> None:
     assert unlinked(table.rate({})) is None
 
 
+def test_seconds_make_other_players_and_two_files_of_one_name_are_two(tmp_path: Path) -> None:
+    """Engines are others too with seconds; random moves are the same."""
+    table = RatingTable()
+    lz, other, dice = ("best.txt", "leela-zero:11"), ("best.txt", "leela-zero:22"), ("random", "random")
+    for number, (one, two, facts) in enumerate(
+        [
+            (A, C, {}),
+            (A, C, {"visits": None, "time_s": 2.0}),
+            (lz, dice, {}),
+            (other, dice, {"visits": 9, "time_s": None}),
+        ]
+    ):
+        table.add_record(record(tmp_path / str(number), one, two, "ws", **facts), RUN, GATE_VISITS)
+    assert {each.name for each in table.rate({})} == {
+        *("a", "engine", "a@2s", "engine@2s"),
+        *("best.txt", "best.txt@9", "random"),
+    }
+    table.add_record(record(tmp_path / "same", other, dice, "ws"), RUN, GATE_VISITS)
+    assert by_name(table)["best.txt#22"].kind == "engine"
+
+
+@pytest.mark.parametrize("facts", [{"handicap": 2}, {"colours": "a-black"}])
+def test_games_at_odds_are_not_pooled(facts: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="do not say who is stronger"):
+        RatingTable().add_record(record(tmp_path / "1", A, C, "ws", **facts), RUN, GATE_VISITS)
+
+
 def test_other_visits_make_another_player(tmp_path: Path) -> None:
     table = RatingTable()
     table.add_record(record(tmp_path / "1", A, C, "ws"), RUN, GATE_VISITS)

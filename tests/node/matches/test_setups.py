@@ -149,6 +149,8 @@ def test_a_limit_of_moves(tmp_path: Path) -> None:
     assert limited(0, bytes(32))[0].move_cap == 30
     assert free(0, bytes(32))[0].move_cap > 30
     assert limited.digest() != free.digest()
+    short = make_setups(small_manifest(), 0, None, None, "run", move_limit=1)
+    assert {len(short(pair, pair_seed(pair))[1]) for pair in range(40)} == {0, 1}, "a run's opening is cut there"
     path = tmp_path / "openings"
     path.write_text(" ".join(["D4 E5 C3 F6 G7 C7 G3 E4 D5 E6"]) + "\n")
     with pytest.raises(OpeningError, match="the game is over after these moves"):
