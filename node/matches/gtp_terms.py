@@ -26,7 +26,7 @@ class GtpTerms:
     def __post_init__(self) -> None:
         if self.time_s is not None and not (self.time_s >= 1 and self.time_s.is_integer()):
             raise ValueError("the seconds of an engine's move are whole ones, as GTP has no others")
-        if any("\n" in command or not command.strip() for command in self.startup):
+        if any(not command.isprintable() or not command.strip() for command in self.startup):
             raise ValueError("a GTP command is one line with something in it")
 
     def begin(

@@ -73,7 +73,7 @@ class LeelaZeroOpponent(GtpOpponent):
         else:
             words += ["--lagbuffer", _LAG]
         super().__init__(shlex.join([*words, "--weights", str(path)]), deadline_s, terms)
-        self.name = path.name
+        self.name = shown(path.name)
 
     @property
     def identity(self) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from native.network import Kernel
 from native.rules import Rules
 from native.search import SearchConfig
+from node.matches.gtp_engine import shown
 from node.matches.gtp_player import PREFIX, GtpOpponent
 from node.matches.gtp_terms import GtpTerms
 from node.matches.leela_zero import SIZE, LeelaZeroOpponent, weights_version
@@ -51,7 +52,7 @@ def find_opponent(
         raise OpponentError(f"{name[:80]!r} is no engine, and takes no GTP commands.")
     if name == "random":
         return RandomOpponent()
-    known, network = (path.name, load_network_file(path)) if path.is_file() else gallery.network(name)
+    known, network = (shown(path.name), load_network_file(path)) if path.is_file() else gallery.network(name)
     if allowance.time_s is None:
         return NetworkOpponent(known, network, allowance.config, allowance.kernel)
     return TimedNetwork(known, network, allowance.config, allowance.kernel, allowance.time_s)

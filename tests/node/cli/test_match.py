@@ -164,3 +164,14 @@ def test_seconds_for_a_release(home: Home, tmp_path: Path) -> None:
     assert "another match (time_s: 0.1 there, null now)" in refused
     rated = the_object(gonode("ratings", "--dir", home.directory, "--matches", path, "--json"))
     assert {"random", f"{grown_world().state.release.name}@0.1s"} <= {each["name"] for each in rated["players"]}
+
+
+def test_a_file_whose_name_is_no_text(home: Home, tmp_path: Path) -> None:
+    """Bytes that no encoding knows are blanks in the table and in the record."""
+    path = tmp_path / "net\udcff.bin"
+    path.write_bytes(grown_world().networks[grown_world().state.release.network])
+    command = ("match", path, "random", "--size", 7, "--games", 2, "--visits", 2, "--dir", home.directory)
+    answer = gonode(*command, "--record", tmp_path / "match.jsonl", "--sgf", tmp_path / "games")
+    assert answer.status == 0
+    assert answer.out.startswith("net .bin against random\n")
+    assert parse_record((tmp_path / "games" / "00000.sgf").read_bytes()).black == "net .bin"

@@ -93,7 +93,7 @@ def test_seconds_are_whole(time_s: float) -> None:
         GtpTerms(time_s)
 
 
-@pytest.mark.parametrize("line", ["", " ", "a\nb"])
+@pytest.mark.parametrize("line", ["", " ", "a\nb", "a\rb", "a\0b", "\udcff"])
 def test_a_command_is_a_line(line: str) -> None:
     with pytest.raises(ValueError, match="one line"):
         GtpTerms(startup=(line,))
