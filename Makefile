@@ -35,9 +35,9 @@ demo: $(VENV)/.built
 
 test: pytest ctest tsan portable arm
 
-# Four at a time for two cores: many tests wait more than they compute.
+# Four at a time for two cores: many tests wait more than they compute. Hundreds of processes start, so modules stay compiled.
 pytest: $(VENV)/.dev $(VENV)/.built
-	$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=40
+	PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=40
 
 ctest: build/asan/.built
 	$(VENV)/bin/ctest --test-dir build/asan --output-on-failure -j 2
