@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import date
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,10 +17,6 @@ from node.cli.main import NO
 from node.cli.match_values import bounds, half_points
 
 SIDES = ("a", "b")
-
-if TYPE_CHECKING:
-    from native.search import SearchConfig
-    from node.matches.opponent import Gallery
 
 
 @click.command()
@@ -124,16 +120,16 @@ def match(
     from node.cli.match_progress import Progress
     from node.cli.match_table import match_table
     from node.cli.options import parse_kernel
-    from node.disk.home import Home
     from node.matches.colours import Colours
+    from node.matches.house import open_house
     from node.matches.match import MatchSettings, pair_seed, play_match
     from node.matches.match_record import open_record
     from node.matches.match_sgf import MatchSgf
     from node.matches.network_player import is_same_network
-    from node.matches.opponent import Gallery
     from node.matches.players import Allowance, find_opponent, verify_engines
     from node.matches.playing import Start
     from node.matches.setups import make_setups
+    from verification.setup import engine_config
 
     if games % 2:
         raise click.BadParameter("an even number is needed: games are played in pairs.", param_hint="--games")
@@ -141,12 +137,14 @@ def match(
         raise click.UsageError("--time and --visits exclude each other.")
     if sprt is not None and colours != "swap":
         raise click.UsageError("--sprt needs swapped colours: with fixed ones it would test who has the better side.")
-    gallery = Gallery(Home(directory))
-    config = _search(gallery, visits)
+    house = open_house(directory, (a, b))
+    config = engine_config(house.manifest.gate_search)
+    if visits is not None:
+        config = replace(config, visits_full=visits, visits_fast=visits)
     komi_half = None if komi is None else int(2 * komi)
     setups = make_setups(
-        gallery.manifest,
-        gallery.state.release.steps,
+        house.manifest,
+        house.steps,
         size,
         komi_half,
         openings,
@@ -160,7 +158,7 @@ def match(
         players = []
         for side, name in zip(SIDES, (a, b), strict=True):
             startup = tuple(command for whom, command in tell if whom.lower() == side)
-            players.append(find_opponent(name, gallery, allowance, setups.sizes, startup))
+            players.append(find_opponent(name, house.gallery, allowance, setups.sizes, startup))
             stack.callback(players[-1].close)
         rules, opening = setups(0, pair_seed(0))
         verify_engines(players, rules, Start(rules, tuple(opening), handicap or 0).stones)
@@ -184,7 +182,7 @@ def match(
         )
         if record is not None:
             facts: dict[str, Any] = {
-                "run": gallery.state.run.hex(),
+                "run": house.run,
                 "players": [{"name": player.name, "identity": player.identity} for player in players],
                 "visits": config.visits_full if time_s is None else None,
                 "search": sha256(repr(config).encode()).hexdigest()[:16],
@@ -205,11 +203,3 @@ def match(
         progress.end()
     click.echo(json.dumps(result.to_json()) if as_json else match_table(result))
     return NO if result.verdict == "failed" else 0
-
-
-def _search(gallery: "Gallery", visits: int | None) -> "SearchConfig":
-    """How releases search: as in the run's gates, with so many visits."""
-    from verification.setup import engine_config
-
-    config = engine_config(gallery.manifest.gate_search)
-    return config if visits is None else replace(config, visits_full=visits, visits_fast=visits)

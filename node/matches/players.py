@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from native.network import Kernel
+from native.network import Kernel, Network
 from native.rules import Rules
 from native.search import SearchConfig
 from node.matches.gtp_engine import shown
@@ -33,11 +33,11 @@ class Allowance:
 
 
 def find_opponent(
-    name: str, gallery: Gallery, allowance: Allowance, sizes: frozenset[int], startup: tuple[str, ...] = ()
+    name: str, gallery: Gallery | None, allowance: Allowance, sizes: frozenset[int], startup: tuple[str, ...] = ()
 ) -> Opponent:
     """A release, a network's file, weights of Leela Zero, `random`, or an engine, to play on boards of these sizes.
 
-    `startup`: what an engine is told before each game. Raises OpponentError.
+    `gallery` is None where nobody is a release. `startup`: what an engine is told before each game. Raises OpponentError.
     """
     path = Path(name)
     is_weights = _weights(path)
@@ -52,7 +52,12 @@ def find_opponent(
         raise OpponentError(f"{name[:80]!r} is no engine, and takes no GTP commands.")
     if name == "random":
         return RandomOpponent()
-    known, network = (shown(path.name), load_network_file(path)) if path.is_file() else gallery.network(name)
+    network: Network | None
+    if path.is_file():
+        known, network = shown(path.name), load_network_file(path)
+    else:
+        assert gallery is not None, "a release is of a run"
+        known, network = gallery.network(name)
     if allowance.time_s is None:
         return NetworkOpponent(known, network, allowance.config, allowance.kernel)
     return TimedNetwork(known, network, allowance.config, allowance.kernel, allowance.time_s)

@@ -175,3 +175,15 @@ def test_a_file_whose_name_is_no_text(home: Home, tmp_path: Path) -> None:
     assert answer.status == 0
     assert answer.out.startswith("net .bin against random\n")
     assert parse_record((tmp_path / "games" / "00000.sgf").read_bytes()).black == "net .bin"
+
+
+def test_without_a_run_files_engines_and_random_moves_play(tmp_path: Path) -> None:
+    path, record = tmp_path / "net.bin", tmp_path / "match.jsonl"
+    path.write_bytes(grown_world().networks[grown_world().state.release.network])
+    command = ("match", path, "random", "--games", 2, "--visits", 2, "--dir", tmp_path / "nothing")
+    answer = gonode(*command, "--record", record, "--json")
+    assert (answer.status, [each["komi"] for each in the_object(answer)["komi"]]) == (0, [7])
+    assert '"run": null' in record.read_text()
+    assert gonode(*command, "--record", record, "--json") == answer
+    assert "no run is here" in gonode("match", "latest", "random", "--dir", tmp_path / "nothing").refusal()
+    assert not (tmp_path / "nothing").exists()
