@@ -12,19 +12,25 @@ from native.rules import Colour
 
 LAG_S: Final = 0.3
 LEAST_S: Final = 0.01
+MOST_SHARE: Final = 0.8
+"""Of the time left, for a move after which more time comes."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeSettings:
     """Main time, then `stones` moves in each `period_s`; with `periods`, one move in each and so many of them.
 
-    All 0: no time at all. A period without stones: no limit.
+    All 0: no time at all. A period without stones: no limit. `increment_s` (Fischer's) comes to the main time after each
+    move, which then is `most_s` at most; a move takes no more than `move_s`; None: not said.
     """
 
     main_s: float = 0.0
     period_s: float = 0.0
     stones: int = 0
     periods: int = 0
+    increment_s: float = 0.0
+    most_s: float | None = None
+    move_s: float | None = None
 
     @property
     def is_unlimited(self) -> bool:
@@ -92,7 +98,9 @@ class Clock:
             left.stones -= 1
             if left.stones <= 0:
                 self._begin_period(left)
-        left.time_s = max(0.0, left.time_s)
+        left.time_s = max(0.0, left.time_s) + told.increment_s
+        if told.most_s is not None:
+            left.time_s = min(left.time_s, told.most_s)
 
     def budget_s(self, colour: Colour, moves_left: int) -> float | None:
         """Seconds for the next move of a game in which so many of this colour are still to come; None: no limit."""
@@ -104,8 +112,13 @@ class Clock:
         elif told.period_s:
             after = told.period_s / max(1, told.stones)
             share, most = left.time_s / max(1, moves_left) + after, left.time_s + after - LAG_S
+        elif told.increment_s:
+            spare_s = max(0.0, left.time_s - told.increment_s - LAG_S)
+            share, most = spare_s / max(1, moves_left) + told.increment_s - LAG_S, MOST_SHARE * left.time_s - LAG_S
         else:
             share, most = (left.time_s - LAG_S) / max(1, moves_left), left.time_s / 4
+        if told.move_s is not None:
+            most = min(most, told.move_s - LAG_S)
         return max(LEAST_S, min(share, most))
 
     def _begin_period(self, left: _Left) -> None:

@@ -1,17 +1,16 @@
-"""Commands that have the player think: genmove and its kin; and the clock's."""
+"""Commands that have the player think: genmove and its kin; and the seed that they draw with."""
 
 import time
 from typing import Final
 
 from native.rules import Colour
 from node.exchange.values import vertex
-from node.gtp.clock import NO_LIMIT, Clock, TimeSettings
 from node.gtp.command import Command
 from node.gtp.errors import Failure
 from node.gtp.line import Request
 from node.gtp.report_text import table_text
 from node.gtp.session import Choice, Session, say
-from node.gtp.values import argument, colour_of, seconds_of, shown, whole_of
+from node.gtp.values import argument, colour_of, whole_of
 from node.play.report import report
 
 REPORTED_SHARE: Final = 0.25
@@ -70,56 +69,6 @@ def _colour(request: Request) -> Colour:
     return colour_of(argument(request.arguments, 0, "a colour"))
 
 
-# ---- time -------------------------------------------------------------------------------------------------------
-
-
-def time_settings(session: Session, request: Request) -> str:
-    """`time_settings MAIN PERIOD STONES`: Canadian; 0 0 0 is no time, a period without stones no limit."""
-    main_s = seconds_of(argument(request.arguments, 0, "the main time"), "Main time")
-    period_s = seconds_of(argument(request.arguments, 1, "the time of a period"), "A period's time")
-    stones = _count(argument(request.arguments, 2, "the stones of a period"), "A number of stones")
-    session.clock = Clock(TimeSettings(main_s, period_s, stones if period_s else 0))
-    return ""
-
-
-def kgs_time_settings(session: Session, request: Request) -> str:
-    """`kgs-time_settings none | absolute MAIN | byoyomi MAIN PERIOD PERIODS | canadian MAIN PERIOD STONES`."""
-    kind, *rest = [argument(request.arguments, 0, "the kind of time"), *request.arguments[1:]]
-    if kind not in ("none", "absolute", "byoyomi", "canadian"):
-        raise Failure(f"The kind of time is none, absolute, byoyomi or canadian, not {shown(kind)}.")
-    if kind == "none":
-        session.clock = Clock(NO_LIMIT)
-        return ""
-    main_s = seconds_of(argument(rest, 0, "the main time"), "Main time")
-    if kind == "absolute":
-        session.clock = Clock(TimeSettings(main_s))
-        return ""
-    period_s = seconds_of(argument(rest, 1, "the time of a period"), "A period's time")
-    count = _count(argument(rest, 2, "how many there are"), "A number of periods or stones")
-    if not (period_s and count):
-        session.clock = Clock(TimeSettings(main_s))
-    elif kind == "byoyomi":
-        session.clock = Clock(TimeSettings(main_s, period_s, periods=count))
-    else:
-        session.clock = Clock(TimeSettings(main_s, period_s, count))
-    return ""
-
-
-def time_left(session: Session, request: Request) -> str:
-    """`time_left COLOUR TIME STONES`."""
-    colour = _colour(request)
-    left_s = seconds_of(argument(request.arguments, 1, "the time left"), "Time left")
-    session.clock.set_left(colour, left_s, _count(argument(request.arguments, 2, "the stones"), "A number of stones"))
-    return ""
-
-
-def _count(text: str, what: str) -> int:
-    count = whole_of(text, what)
-    if count < 0:
-        raise Failure(f"{what} is not below 0.")
-    return count
-
-
 # ---- seeds ------------------------------------------------------------------------------------------------------
 
 
@@ -143,9 +92,6 @@ COMMANDS: Final[dict[str, Command]] = {
     "reg_genmove": reg_genmove,
     "genmove_debug": genmove_debug,
     "kgs-genmove_cleanup": genmove_cleanup,
-    "time_settings": time_settings,
-    "kgs-time_settings": kgs_time_settings,
-    "time_left": time_left,
     "set_random_seed": set_random_seed,
     "get_random_seed": get_random_seed,
 }

@@ -17,6 +17,7 @@ from node.gtp import (
     play_commands,
     record_commands,
     rule_commands,
+    time_commands,
 )
 from node.gtp.command import Answer, Command, Stream
 from node.gtp.errors import UNKNOWN, Failure
@@ -91,6 +92,7 @@ COMMANDS: Final[dict[str, Command]] = {
     "quit": leave,
     **board_commands.COMMANDS,
     **play_commands.COMMANDS,
+    **time_commands.COMMANDS,
     **record_commands.COMMANDS,
     **rule_commands.COMMANDS,
     **analysis_commands.COMMANDS,

@@ -71,6 +71,13 @@ def seconds_of(text: str, what: str) -> float:
     return float(text)
 
 
+def limit_of(text: str, what: str) -> float | None:
+    """A number of seconds that bounds something; None for one below 0, which bounds nothing."""
+    if not _REAL.fullmatch(text):
+        raise Failure(f"{what} is a number, not {shown(text)}.")
+    return None if float(text) < 0 else float(text)
+
+
 def komi_half_of(text: str) -> int:
     """Half points of komi."""
     if not _REAL.fullmatch(text):

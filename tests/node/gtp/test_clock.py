@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from native.rules import Colour
-from node.gtp.clock import LAG_S, LEAST_S, NO_LIMIT, Clock, TimeSettings
+from node.gtp.clock import LAG_S, LEAST_S, MOST_SHARE, NO_LIMIT, Clock, TimeSettings
 from node.play.pace import LEAST_VISITS, MOST_VISITS, Pace
 
 BLACK = Colour.BLACK
@@ -106,3 +106,43 @@ def test_visits_by_the_slowest_of_late(searches: list[tuple[int, float]], second
     assert LEAST_VISITS <= visits <= MOST_VISITS
     assert visits == LEAST_VISITS or visits * slowest <= seconds * 1.001
     assert not pace.is_known(361)
+
+
+@given(
+    main_s=st.floats(0, 600),
+    increment_s=st.floats(0.5, 60),
+    over_s=st.none() | st.floats(1, 100),
+    move_s=st.none() | st.floats(0.5, 60),
+    slow_s=st.floats(0, 0.25),
+    moves_left=st.integers(1, 100),
+)
+def test_increments_last_for_ever(
+    main_s: float, increment_s: float, over_s: float | None, move_s: float | None, slow_s: float, moves_left: int
+) -> None:
+    """Each move takes what it was given and a little more: the clock of the controller, added up here, never runs out."""
+    most_s = None if over_s is None else main_s + over_s
+    clock = Clock(TimeSettings(main_s, increment_s=increment_s, most_s=most_s, move_s=move_s))
+    clock.set_left(BLACK, main_s + increment_s, 0)
+    left = main_s + increment_s
+    for _ in range(80):
+        budget = clock.budget_s(BLACK, moves_left)
+        assert budget is not None
+        assert budget <= max(LEAST_S, left - LAG_S) + ROUNDING_S
+        assert move_s is None or budget <= max(LEAST_S, move_s - LAG_S) + ROUNDING_S
+        took = budget + slow_s
+        clock.spend(BLACK, took)
+        left -= took
+        assert left > 0
+        left = min(left + increment_s, most_s if most_s is not None else left + increment_s)
+
+
+def test_increments_are_used() -> None:
+    clock = Clock(TimeSettings(100, increment_s=10))
+    budget = clock.budget_s(BLACK, 20)
+    assert budget is not None
+    assert 10 < budget < 20
+    clock.spend(BLACK, budget)
+    clock.set_left(BLACK, 3, 0)
+    assert clock.budget_s(BLACK, 20) == pytest.approx(MOST_SHARE * 3 - LAG_S), (
+        "little is left until the increment comes"
+    )

@@ -200,3 +200,35 @@ def test_time_settings_bound_a_move() -> None:
     assert hurried is not None
     assert sum(hurried.visits) < 6_000, "of 60,000 that it has without a clock"
     assert ask(session, "kgs-time_settings byoyomi 0 1 3", "kgs-time_settings nonsense")[0] == "= "
+
+
+def test_kinds_of_time() -> None:
+    session = small_session(RandomPlayer(), 7)
+    kinds = ask(session, "kata-list_time_settings")[0].removeprefix("= ").split()
+    values = {"none": "", "absolute": "30", "byoyomi": "60 5.5 3", "canadian": "60 30 5", "fischer": "60 2.5"}
+    for kind in kinds:
+        told = f"kata-time_settings {kind} {values.get(kind, '60 2.5 -1 10')}"
+        assert ask(session, told)[0] == "= ", kind
+        settings = session.clock.settings
+        assert settings.is_unlimited == (kind == "none")
+        assert ask(session, "genmove b", "time_left b 20 0")[1] == "= "
+    assert (settings.main_s, settings.increment_s, settings.most_s, settings.move_s) == (60, 2.5, None, 10)
+    assert ask(
+        session,
+        "kgs-time_settings fischer 60 2",
+        "kata-time_settings fischer-capped 60 2 30 -1",
+        "kata-time_settings fischer 60",
+        "kata-time_settings absolute -1",
+    ) == [
+        "? The kind of time is none, absolute, byoyomi or canadian, not 'fischer'.",
+        "? The clock cannot hold less than its main time.",
+        "? An argument is missing: the increment.",
+        "? Main time is a number that is not below 0, not '-1'.",
+    ]
+    assert session.clock.settings is settings, "what failed changed nothing"
+
+
+def test_processor_time_grows() -> None:
+    session = small_session(RandomPlayer(), 7)
+    first, second = (float(each.removeprefix("= ")) for each in ask(session, "cputime", "gomill-cpu_time"))
+    assert 0 < first <= second
