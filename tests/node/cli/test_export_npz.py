@@ -12,9 +12,10 @@ from node.exchange.katago import export
 from node.exchange.katago.rows import Row, game_rows
 from protocol.batch import game_leaf, unpack_batch
 from protocol.game_block import KIND_FULL, GameBlock
+from protocol.layout import blob_path
 from protocol.merkle import leaf_hash
 from tests.node.cli.gonode import gonode, the_object
-from tests.node.homes import grown_world
+from tests.node.homes import grown_world, make_home
 
 
 def released() -> list[tuple[str, GameBlock]]:
@@ -99,6 +100,31 @@ def test_the_oldest_games_are_written_first(home: Home, tmp_path: Path) -> None:
         some = the_object(gonode(*words, "--out", out, "--json"))
         last = [name_of(block) for _, block in released()[-newest:] if KIND_FULL in block.kinds]
         assert [name for path in some["files"] for name in names_in(Path(path))] == last
+
+
+def test_batches_that_are_not_here_are_passed_over(tmp_path: Path) -> None:
+    """The newest game is then that of the batch before."""
+    world = grown_world()
+    home = make_home(world, tmp_path / "run")
+    *_, before, last = world.state.batches.released
+    (home.public / blob_path(last.header.blob_digest)).unlink()
+    words = (
+        "export",
+        "npz",
+        "--dir",
+        home.directory,
+        "--pos-len",
+        7,
+        "--newest",
+        1,
+        "--out",
+        tmp_path / "rows",
+        "--json",
+    )
+    found = the_object(gonode(*words))
+    assert (found["games"], found["missing_batches"]) == (1, 1)
+    expected = unpack_batch(world.blobs[before.header.blob_digest], before.header.raw_len).games[-1]
+    assert names_in(Path(found["files"][0])) == [name_of(expected)]
 
 
 def test_an_interrupted_export_leaves_whole_files_only(
