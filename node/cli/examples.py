@@ -17,6 +17,10 @@ FIRST_STEPS: tuple[Example, ...] = (
 )
 
 EXAMPLES: dict[str, tuple[Example, ...]] = {
+    "analysis": (
+        ("gonode analysis --visits 400", "The newest release below demo/, as KaTrain's engine command."),
+        ("gonode analysis network.net --threads 2 --quit-without-waiting", "A network's file, two positions at once."),
+    ),
     "analyze": (
         ("gonode analyze game.sgf", "What the newest release below demo/ says of each move."),
         ("gonode analyze game.sgf r0003 --dir my-run --out said.sgf --graph said.svg", "As comments, and as a graph."),

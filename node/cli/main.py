@@ -38,6 +38,7 @@ COMMANDS = {
     "match": "node.cli.match",
     "export": "node.cli.export",
     "gtp": "node.cli.gtp",
+    "analysis": "node.cli.analysis",
     "analyze": "node.cli.analyze",
     "report": "node.cli.report",
     "web": "node.cli.web",
