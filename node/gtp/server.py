@@ -5,6 +5,7 @@ once, in order; nothing but answers is written; no input ends the server but `qu
 that is gone.
 """
 
+import re
 from collections.abc import Callable
 from importlib.metadata import version as version_of
 from typing import Final, TextIO, TypeVar
@@ -28,6 +29,7 @@ from node.gtp.values import argument
 
 NAME: Final = "gonode"
 PROTOCOL: Final = "2"
+_PARTS: Final = re.compile("[0-9]+")
 
 Given = TypeVar("Given")
 
@@ -43,8 +45,19 @@ def name(session: Session, request: Request) -> str:
 
 
 def version(session: Session, request: Request) -> str:
-    """The program's version, and who plays."""
-    return f"{version_of('gonode')} {session.player.name}"
+    """The program's version, and who plays.
+
+    Lizzie takes the number after the first point for Leela Zero's, and below 15 it stands still behind a message that
+    cannot be closed. So the version comes first as one such number, two digits a part: 0.10203 is 1.2.3.
+    """
+    known = version_of("gonode")
+    return f"0.{_number(known)} (gonode {known}) {session.player.name}"
+
+
+def _number(version: str) -> int:
+    parts = [int(part) for part in _PARTS.findall(version)[:3]]
+    major, minor, patch = [*parts, 0, 0, 0][:3]
+    return 10_000 * major + 100 * minor + patch
 
 
 def known_command(session: Session, request: Request) -> str:
