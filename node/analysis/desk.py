@@ -87,7 +87,7 @@ class Desk:
                 task.fail(str(error))
             except BaseException as fault:
                 self._on_fault(fault)
-                raise
+                return
             finally:
                 with self._changed:
                     self._working.discard(number)

@@ -6,6 +6,7 @@ input, and a reader that is gone.
 """
 
 import threading
+from collections.abc import Callable
 from importlib.metadata import version as version_of
 from typing import Any, Final, TextIO
 
@@ -27,11 +28,11 @@ GIT_HASH: Final = "<omitted>"
 
 
 class Writer:
-    """Lines out, from any thread; who reads them being gone stops the inbox."""
+    """Lines out, from any thread; `on_gone` hears when nobody reads them any more."""
 
-    def __init__(self, out: TextIO, inbox: Inbox) -> None:
+    def __init__(self, out: TextIO, on_gone: Callable[[OSError], None]) -> None:
         self._out = out
-        self._inbox = inbox
+        self._on_gone = on_gone
         self._lock = threading.Lock()
         self._is_closed = False
 
@@ -46,7 +47,7 @@ class Writer:
                 self._out.flush()
             except OSError as error:
                 self._is_closed = True
-                self._inbox.stop(error)
+                self._on_gone(error)
 
     def close(self) -> None:
         """Nothing more is written."""
@@ -141,8 +142,12 @@ def serve(searcher: Searcher, reader: QueryReader, threads: int, inbox: Inbox, o
 
     Raises OSError when nobody reads `out` any more.
     """
-    writer = Writer(out, inbox)
-    desk = Desk(searcher, threads, inbox.stop)
+
+    def halt(fault: BaseException) -> None:
+        inbox.stop(fault)
+        desk.close(waits=False)
+
+    writer, desk = Writer(out, halt), Desk(searcher, threads, halt)
     server = Server(searcher, reader, desk, writer)
     try:
         while (line := inbox.take()) is not None:

@@ -38,6 +38,8 @@ class Task:
 
     def work(self, searcher: Searcher, pace: Pace) -> None:
         """Searches and answers, until it is over. Raises EngineError."""
+        if self._is_over:
+            return
         query, wishes = self.query, self.query.wishes
         searcher = Searcher(
             searcher.name, searcher.digest, searcher.network, query.settings.applied(searcher.config), searcher.kernel
