@@ -56,7 +56,7 @@ def sgf(
     from node.exchange.run_games import RunGames, Wanted
     from node.exchange.run_sgf import write_games
     from node.training.admitted import load_admitted
-    from node.web.games.sgf import game_sgf
+    from node.web.game_sgf import game_sgf
     from protocol.words import counted
 
     admitted = load_admitted(directory)

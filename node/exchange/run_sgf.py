@@ -8,8 +8,8 @@ from node.disk.files import write_file
 from node.exchange.errors import ExportError
 from node.exchange.rule_names import name_rules
 from node.exchange.run_games import RunGame, contributor_name
+from node.web.game_sgf import game_sgf
 from node.web.games.played import ENDS, played
-from node.web.games.sgf import game_sgf
 from node.web.model.contents import TRAINING
 from node.web.model.sums import VERIFIED
 from node.web.queries.game import BatchName, GameAnswer, Person, ReleaseName, Side

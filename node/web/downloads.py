@@ -15,8 +15,8 @@ from starlette.responses import FileResponse, Response
 
 from node.disk.home import Home
 from node.web.answering import IMMUTABLE, SHOWN_ANEW
+from node.web.game_sgf import SGF_TYPE, game_sgf
 from node.web.games.days import END, DayFiles, day_of
-from node.web.games.sgf import SGF_TYPE, game_sgf
 from node.web.queries.bans import proof_bytes
 from node.web.queries.game import game
 from node.web.queries.releases import ReleaseAnswer

@@ -21,8 +21,8 @@ from node.disk.home import Home, HomeError
 from node.disk.lockfile import DirectoryInUse
 from node.web.app import make_app
 from node.web.connections import answer_connections
+from node.web.day_maker import DayMaker
 from node.web.faults import TOLD_AGAIN_S, Faults
-from node.web.games.day_maker import DayMaker
 from node.web.games.indexer import Indexer
 from node.web.guard import LOCAL, Guard
 from node.web.model.feeder import Feeder, is_busy

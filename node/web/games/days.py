@@ -1,6 +1,6 @@
 """The files of whole days, `DIR/dumps/DATE.sgf.zst`, and what is known of each: `DayFiles`.
 
-Page: docs/pages.md. A file is made once (`node.web.games.day_maker`). What is in it is told by a text beside it, which stays
+Page: docs/pages.md. A file is made once (`node.web.day_maker`). What is in it is told by a text beside it, which stays
 when the file is deleted for room, so that it is not made again; a text that cannot be read counts as none.
 """
 

@@ -10,7 +10,7 @@ import zstandard
 
 from node.disk.home import Home
 from node.exchange.sgf_reader import parse_collection
-from node.web.games.day_maker import DayMaker
+from node.web.day_maker import DayMaker
 from node.web.games.days import DAY_S, DayFile, DayFiles, day_of, name_of
 from node.web.model.schema import NAME
 from protocol.layout import blob_path

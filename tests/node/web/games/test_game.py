@@ -11,10 +11,10 @@ from native.rules import Colour
 from node.disk.home import Home
 from node.exchange.replay import play_record, record_rules
 from node.exchange.sgf_reader import parse_record
+from node.web.game_sgf import game_sgf
 from node.web.games import schema as games_file
 from node.web.games.played import played
 from node.web.games.schema import put_beside
-from node.web.games.sgf import game_sgf
 from node.web.model.schema import NAME, reading
 from node.web.queries.game import answer, batch_row
 from node.web.queries.records import to_json

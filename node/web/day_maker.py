@@ -16,10 +16,10 @@ import zstandard
 
 from node.disk.files import move_file
 from node.disk.home import Home
+from node.web.game_sgf import game_sgf
 from node.web.games import schema as games
 from node.web.games.blobs import Content, NoGames, read_batch
 from node.web.games.days import DAY_S, DayFile, DayFiles
-from node.web.games.sgf import game_sgf
 from node.web.model import schema as pages
 from node.web.model.schema import reading
 from node.web.queries.game import answer, batch_row
