@@ -1,8 +1,10 @@
 """Searches against a clock: `Timed`, which has an answer when the time is over, however slow the machine has become.
 
 A search cannot be cut off. So a short one comes first, which also measures the machine as it is now; the one that shall
-use the rest of the time runs on a thread of its own, and if it is late, the short one's answer counts. Invariant: there
-is never more than one search that nobody waits for any more; until it has ended, short ones have to do.
+use the rest of the time runs on a thread of its own, and if it is late, the short one's answer counts. Visits into ends
+of the game cost next to nothing, so that positions before say little of this one: a search of FIRST_VISITS measures it
+before even the short one is longer. Invariant: there is never more than one search that nobody waits for any more;
+until it has ended, short ones have to do.
 """
 
 import contextlib
@@ -38,6 +40,10 @@ class Timed:
         first = self._pace.visits_within(points, FIRST_SHARE * seconds)
         if not self._pace.is_known(points):
             first = FIRST_VISITS if seconds > PROBED_S else LEAST_VISITS
+        elif min(first, most) > FIRST_VISITS:
+            search(FIRST_VISITS)
+            now = self._pace.visits_within(points, FIRST_SHARE * (end_s - monotonic()))
+            first = min(first, max(FIRST_VISITS, now))
         found = search(min(first, most))
         left_s = end_s - monotonic()
         visits = min(most, self._pace.visits_within(points, PLANNED_SHARE * left_s))
