@@ -28,6 +28,8 @@ from node.gtp.session import Session
 from node.gtp.values import argument
 
 NAME: Final = "gonode"
+VERSION: Final = version_of("gonode")
+"""Read once: a session goes on while its package is being installed anew."""
 PROTOCOL: Final = "2"
 _PARTS: Final = re.compile("[0-9]+")
 
@@ -50,8 +52,7 @@ def version(session: Session, request: Request) -> str:
     Lizzie takes the number after the first point for Leela Zero's, and below 15 it stands still behind a message that
     cannot be closed. So the version comes first as one such number, two digits a part: 0.10203 is 1.2.3.
     """
-    known = version_of("gonode")
-    return f"0.{_number(known)} (gonode {known}) {session.player.name}"
+    return f"0.{_number(VERSION)} (gonode {VERSION}) {session.player.name}"
 
 
 def _number(version: str) -> int:

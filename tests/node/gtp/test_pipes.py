@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,35 @@ def test_standard_output_has_answers_alone(tmp_path: Path) -> None:
     assert [each[:2] for each in answers] == ["=1", "=2", "=3", "? ", "? ", ""]
     assert answers[1].startswith("=2\ninfo move ")
     assert ended.stderr.startswith(b"4 visits, win rate ")
+
+
+@pytest.mark.parametrize("end", ["kill", "terminate", "interrupt", "input", "output", "quit"])
+def test_an_analysis_outlives_nothing(tmp_path: Path, end: str) -> None:
+    """Whatever becomes of its controller in mid-analysis, the process ends at once, and it has no others."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command(network_file(tmp_path), "--size", 9), stdin=pipe, stdout=pipe, stderr=pipe
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"kata-analyze b 1\n")
+        process.stdin.flush()
+        while not process.stdout.readline().startswith(b"info"):
+            assert process.poll() is None
+        assert not Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+        match end:
+            case "input":
+                process.stdin.close()
+            case "output":
+                process.stdout.close()
+            case "quit":
+                process.stdin.write(b"quit\n")
+                process.stdin.flush()
+            case _:
+                number = {"kill": signal.SIGKILL, "terminate": signal.SIGTERM, "interrupt": signal.SIGINT}[end]
+                process.send_signal(number)
+        status = process.wait(20)
+    assert status == {"kill": -9, "terminate": -15, "interrupt": 130, "input": 0, "output": 2, "quit": 0}[end]
 
 
 @pytest.mark.skipif(GNUGO is None, reason="GNU Go is not installed (apt install gnugo)")
