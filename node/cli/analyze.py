@@ -32,7 +32,7 @@ def analyze(
 ) -> int:
     """Search every position of a game record (the main line of its first game) with a release or a network's file."""
     from node.cli.options import parse_kernel
-    from node.disk.files import naming
+    from node.disk.files import naming, write_output
     from node.exchange.sgf_reader import parse_record
     from node.exchange.sgf_text import MAX_BYTES
     from node.play.finding import RANDOM, SIZE, find_player
@@ -54,11 +54,9 @@ def analyze(
 
     reviewed = review(record, found.player, found.rules(SIZE), visits or found.visits, tell)
     if out is not None:
-        with naming(out):
-            out.write_bytes(review_sgf(reviewed))
+        write_output(out, review_sgf(reviewed))
     if graph is not None:
-        with naming(graph):
-            graph.write_bytes(review_svg(reviewed).encode())
+        write_output(graph, review_svg(reviewed).encode())
     if as_json:
         click.echo(json.dumps(review_json(reviewed, found.player.name)))
     else:

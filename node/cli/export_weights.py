@@ -20,7 +20,7 @@ def weights(network: str, directory: Path, out: Path, as_json: bool) -> int:
 
     Leela Zero's weights files cannot hold such a network; `gonode train --from-leela-zero` makes one that they can.
     """
-    from node.disk.files import write_file
+    from node.disk.files import write_output
     from node.exchange.errors import WeightsError
     from node.exchange.float_weights import FloatWeights
     from protocol.words import counted
@@ -31,7 +31,7 @@ def weights(network: str, directory: Path, out: Path, as_json: bool) -> int:
         found = FloatWeights.parse(data)
     except WeightsError as error:
         raise WeightsError(f"{name}: {error}") from None
-    write_file(out, found.npz())
+    write_output(out, found.npz())
     if as_json:
         answer = {"name": name, "network": found.network, "step": found.step, "arrays": len(found.tensors)}
         click.echo(json.dumps(answer | {"file": str(out)}))

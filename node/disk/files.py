@@ -35,6 +35,16 @@ def write_file(path: Path, data: bytes, *, is_durable: bool = True, temporary: P
         raise
 
 
+def write_output(path: Path, data: bytes) -> None:
+    """Writes a file where a person said so: whole, as `write_file`, but what a link leads to is replaced and not the link,
+    and a device or a pipe is written to. OSError names the file."""
+    with naming(path):
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+            return
+    write_file(Path(os.path.realpath(path)), data)
+
+
 def move_file(source: Path, path: Path, *, is_durable: bool = True) -> None:
     """Gives a file that is complete its name, on the same file system; a file of that name is replaced."""
     _make_folder(path.parent, is_durable)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from native.handicap import fixed_points
 from native.rules import Colour, Rules
-from node.disk.files import naming
+from node.disk.files import write_file
 from node.exchange.record import GameRecord, Move, Setup, clean_comment, clean_name
 from node.exchange.rule_names import name_rules
 from node.exchange.sgf_writer import encode_sgf
@@ -31,11 +31,8 @@ class MatchSgf:
         return self.folder / f"{number:05d}.sgf"
 
     def write(self, number: int, played: PlayedGame, rules: Rules, black: Opponent, white: Opponent) -> None:
-        """Writes a game, over what is there; OSError names the file."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.path(number)
-        with naming(path):
-            path.write_bytes(match_sgf(played, rules, black, white, self.date, number))
+        """Writes a game as a whole file, over what is there; OSError names it."""
+        write_file(self.path(number), match_sgf(played, rules, black, white, self.date, number), is_durable=False)
 
 
 def match_sgf(played: PlayedGame, rules: Rules, black: Opponent, white: Opponent, date: str, number: int) -> bytes:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from native.netfile import Architecture
-from node.disk.files import move_file, write_file
+from node.disk.files import move_file, naming, write_file
 from node.exchange.errors import TrainingFileError
 from node.exchange.leela_zero.files import read_positions, training_files
 from node.founding.layers import Choices, LayerError
@@ -170,7 +170,7 @@ def _write(request: LeelaZeroRequest, plan: Plan, out: Path) -> dict[str, int]:
     digest, count, packing = sha256(), 0, out / f".{POSITIONS}.new"
     packing.unlink(missing_ok=True)
     try:
-        with packing.open("xb") as file:
+        with naming(packing), packing.open("xb") as file:
             for path in paths:
                 for position in read_positions(path):
                     data = position.pack()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from node.disk import files
-from node.disk.files import move_file, naming, write_file
+from node.disk.files import move_file, naming, write_file, write_output
 from node.disk.keyring import create_key
 from node.disk.lockfile import locked
 from node.matches.match_record import open_record
@@ -113,3 +113,22 @@ def test_a_name_that_an_error_has_stays() -> None:
         with pytest.raises(OSError, match=r"full|number") as caught, naming(Path("mine")):
             raise error
         assert caught.value.filename == name
+
+
+def test_an_output_goes_where_a_link_leads_and_into_a_pipe(tmp_path: Path) -> None:
+    """A name that a person gave may be `/dev/stdout`, which nobody wants replaced by a file."""
+    target, link, pipe, loop = (tmp_path / name for name in ("target", "link", "pipe", "loop"))
+    link.symlink_to(target)
+    for data in (b"1", b"22"):
+        write_output(link, data)
+        assert (link.is_symlink(), target.read_bytes()) == (True, data)
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_output(pipe, b"333")
+    assert (os.read(reader, 9), pipe.is_fifo()) == (b"333", True)
+    os.close(reader)
+    with pytest.raises(IsADirectoryError):
+        write_output(tmp_path, b"4")
+    loop.symlink_to(loop)
+    write_output(loop, b"55555")
+    assert loop.read_bytes() == b"55555"

@@ -263,3 +263,15 @@ def test_more_games_have_smaller_errors() -> None:
     errors = [elo_of(6 * n, n, 3 * n)[1] for n in (1, 4, 16, 64)]
     assert errors == sorted(errors, reverse=True)
     assert errors[0] / errors[1] == pytest.approx(2, rel=0.01)
+
+
+def test_a_file_of_a_game_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there is not written again, so half a file would stay one."""
+
+    def break_off(source: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device", str(target))
+
+    monkeypatch.setattr(Path, "replace", break_off)
+    with pytest.raises(OSError, match="No space left"):
+        play_match(Settler(), Passing(), settings(2, sgf=MatchSgf(tmp_path)), silent)
+    assert list(tmp_path.iterdir()) == []
