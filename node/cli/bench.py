@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from node.cli.number_range import NumberRange
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -35,7 +37,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: float) -
 @click.option("--kernel", help="scalar, avx2, vnni, neon or neon-dot; default: the fastest of this machine.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(1, 3600),
+    type=NumberRange(1, 3600),
     callback=_seconds,
     default=14,
     show_default=True,

@@ -8,13 +8,14 @@ from typing import BinaryIO
 import click
 
 from node.cli.directory import of_run
+from node.cli.number_range import NumberRange
 
 
 @click.command()
 @click.argument("release", metavar="[RELEASE|FILE]", default="latest")
 @of_run
 @click.option("--visits", type=click.IntRange(2, 60000), help="Most visits a move; default: the run's gate visits.")
-@click.option("--time", "time_s", type=click.FloatRange(0.01, 86400), metavar="S", help="Most seconds a move.")
+@click.option("--time", "time_s", type=NumberRange(0.01, 86400), metavar="S", help="Most seconds a move.")
 @click.option("--size", type=click.IntRange(1, 19), default=19, show_default=True, help="The first board's size.")
 @click.option("--rules", help="Rules by a name as tromp-taylor, chinese or japanese; default: the run's.")
 @click.option("--resign/--no-resign", default=True, show_default=True, help="Give up games that are lost.")

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from node.cli.number_range import NumberRange
+
 
 def _hours(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
     from node.guest.hours import Hours
@@ -40,13 +42,13 @@ def guest_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--games", type=click.IntRange(1), metavar="N", help="Drain once so many games are finished."),
         click.option(
             "--minutes",
-            type=click.FloatRange(0, min_open=True),
+            type=NumberRange(0, min_open=True),
             metavar="M",
             help="Drain so many minutes after the start.",
         ),
         click.option(
             "--max-temp",
-            type=click.FloatRange(20, 120),
+            type=NumberRange(20, 120),
             metavar="C",
             help="Rest when the processor has so many degrees Celsius, until it has 5 less.",
         ),

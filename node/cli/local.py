@@ -12,6 +12,7 @@ import click
 
 from node.cli.choices import choice_options, parse_choices
 from node.cli.main import INTERRUPTED, NO
+from node.cli.number_range import NumberRange
 
 if TYPE_CHECKING:
     from node.local import LocalNetwork
@@ -36,7 +37,7 @@ def no_nan(context: click.Context, parameter: click.Parameter, value: float | No
 @click.option("--releases", type=click.IntRange(1), default=2, show_default=True, help="End after so many releases.")
 @click.option(
     "--minutes",
-    type=click.FloatRange(0.1, 10**9),
+    type=NumberRange(0.1, 10**9),
     callback=no_nan,
     default=12,
     show_default=True,
@@ -44,7 +45,7 @@ def no_nan(context: click.Context, parameter: click.Parameter, value: float | No
 )
 @click.option(
     "--at-least-minutes",
-    type=click.FloatRange(0, 10**9),
+    type=NumberRange(0, 10**9),
     callback=no_nan,
     default=0,
     show_default=True,
