@@ -15,6 +15,7 @@ import click
 from node.cli.directory import of_run
 from node.cli.main import NO
 from node.cli.match_values import bounds, half_points
+from node.cli.number_range import NumberRange
 
 SIDES = ("a", "b")
 
@@ -27,7 +28,7 @@ SIDES = ("a", "b")
 @click.option(
     "--time",
     "time_s",
-    type=click.FloatRange(0.05, 86400),
+    type=NumberRange(0.05, 86400),
     metavar="S",
     help="Seconds a move, in place of visits; games at once share the cores.",
 )
@@ -75,7 +76,7 @@ SIDES = ("a", "b")
 )
 @click.option(
     "--deadline",
-    type=click.FloatRange(0.1, 86400),
+    type=NumberRange(0.1, 86400),
     default=120,
     show_default=True,
     metavar="S",

@@ -114,8 +114,10 @@ def _read(path: Path) -> bytes:
 
 def _append(path: Path, file: int, line: str) -> None:
     data = line.encode() + b"\n"
+    before = os.fstat(file).st_size
     with naming(path):
         if os.write(file, data) != len(data):
+            os.ftruncate(file, before)  # or the next line would be glued to what is there of this one
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.fsync(file)
 

@@ -186,6 +186,8 @@ def test_options(arguments: list[str], tmp_path: Path, monkeypatch: pytest.Monke
         ["--komi", "-inf"],
         ["--komi", "7.3"],
         ["--komi", "seven"],
+        ["--time", "nan"],
+        ["--deadline", "nan"],
         ["--sprt", "1"],
         ["--sprt", "a,b"],
         ["--sprt", "30,0"],

@@ -132,3 +132,18 @@ def test_what_is_no_file(tmp_path: Path) -> None:
             pass
         with pytest.raises(RecordError, match="no file"):
             read_record(path)
+
+
+def test_what_a_full_disk_cut_short_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a pair of another thread is not glued to it, should there be room again."""
+    path = tmp_path / "match.jsonl"
+    write = os.write
+    with open_record(path, FACTS) as record:
+        monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:9]))
+        with pytest.raises(OSError, match="No space left") as raised:
+            record.add(0, (WON, LOST))
+        assert raised.value.filename == str(path)
+        monkeypatch.undo()
+        record.add(1, (LOST, WON))
+    with open_record(path, FACTS) as record:
+        assert (record.pair(0), record.pair(1)) == (None, (LOST, WON))
