@@ -5,6 +5,7 @@ Nodes are started, stopped, killed at any write and started again from what thei
 """
 
 import os
+import re
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -58,6 +59,8 @@ EPOCHS = 100
 IN_FLIGHT = 2
 LATE = ("needs no verdict any more", "subject has no verdict")
 """A verdict on a gate that has ended, and the opening that follows it."""
+OVER = re.compile(r"Release (\d+) is no longer played")
+"""Of a batch whose node was away for too long."""
 OVERTAKEN = ("has its verdict already", "by another verifier than the verdict")
 
 
@@ -233,6 +236,14 @@ class Simulation:
             for event in self.said("refused")
             if event.values["kind"] != "gate-result" and not any(part in event.text for part in harmless)
         ]
+
+    def outlived(self) -> set[tuple[bytes, bytes]]:
+        """Series, by key and release, of which a batch was refused since its release had been followed by two others."""
+        found = set()
+        for event in self.said("refused"):
+            if number := OVER.search(event.text):
+                found.add((self.nodes[event.node].secret.public, self.state.releases.all[int(number[1])].id))
+        return found
 
     # ---- what came of it
 
