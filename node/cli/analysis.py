@@ -8,6 +8,7 @@ from typing import BinaryIO
 import click
 
 from node.cli.directory import of_run
+from node.cli.number_range import NumberRange
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 READY = "Started, ready to begin handling requests"
@@ -18,7 +19,7 @@ READY = "Started, ready to begin handling requests"
 @click.argument("release", metavar="[RELEASE|FILE]", default="latest")
 @of_run
 @click.option("--visits", type=click.IntRange(1, 60000), help="Most visits a position; default: the run's gate visits.")
-@click.option("--time", "time_s", type=click.FloatRange(0.01, 86400), metavar="S", help="Most seconds a position.")
+@click.option("--time", "time_s", type=NumberRange(0.01, 86400), metavar="S", help="Most seconds a position.")
 @click.option(
     "--threads",
     "--analysis-threads",

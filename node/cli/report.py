@@ -34,7 +34,7 @@ def _file(context: click.Context, parameter: click.Parameter, out: Path | None) 
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def report(directory: Path, out: Path | None, batches: int, as_json: bool) -> int:
     """Report on a run: strength, losses, data, games, rounding, contributors, verification."""
-    from node.disk.files import write_file
+    from node.disk.files import write_output
     from node.disk.home import Home
     from node.reports.charts import charts_of
     from node.reports.drawing import require_matplotlib, to_png
@@ -49,7 +49,7 @@ def report(directory: Path, out: Path | None, batches: int, as_json: bool) -> in
     if path is not None:
         charts = charts_of(facts)
         is_picture = path.suffix.lower() == ".png"
-        write_file(path, to_png(f"Run {facts.name}", charts) if is_picture else to_html(facts, charts).encode())
+        write_output(path, to_png(f"Run {facts.name}", charts) if is_picture else to_html(facts, charts).encode())
         click.echo(f"{path}: {counted(len(charts), 'chart')}. {source_of(facts)}", err=as_json)
     if as_json:
         click.echo(json.dumps(facts.to_json(), allow_nan=False))

@@ -7,6 +7,7 @@ from typing import Final
 
 from native.errors import EngineError
 from native.rules import Colour, Rules
+from node.disk.files import write_output
 from node.exchange.errors import ReplayError, SgfError
 from node.exchange.record import GameRecord, Setup, clean_name
 from node.exchange.record import Move as RecordMove
@@ -66,7 +67,7 @@ def printsgf(session: Session, request: Request) -> str:
         data = encode_sgf(_record(session))
         if not request.arguments:
             return data.decode("utf-8")
-        Path(request.text.strip()).write_bytes(data)
+        write_output(Path(request.text.strip()), data)
     except SgfError as error:
         raise Failure(str(error)) from None
     except (OSError, ValueError) as error:

@@ -157,4 +157,4 @@ def _started_warden() -> Warden:
     try:
         return Warden()
     except OSError as error:
-        raise CannotStart(f"cannot be watched: {error.strerror or error}") from None
+        raise CannotStart(f"cannot be watched by `sh`: {error.strerror or error}") from None

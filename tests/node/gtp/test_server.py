@@ -110,7 +110,10 @@ def test_records(tmp_path: Path) -> None:
     path = tmp_path / "a game.sgf"
     session = small_session(size=9)
     lines = ["komi 5.5", "set_free_handicap c3 g7", "play w e5", "play b pass"]
+    (path.parent / "kept.sgf").write_bytes(b"before")
+    path.symlink_to(path.parent / "kept.sgf")
     assert ask(session, *lines, f"printsgf {path}")[-1] == "= "
+    assert path.is_symlink(), "what a link leads to is replaced"
     other = small_session()
     assert ask(other, f"loadsgf {path}", "get_komi", "undo", "undo", "undo") == [
         "= white",
