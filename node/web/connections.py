@@ -1,4 +1,4 @@
-"""Connections of browsers, each answered in a task of its own, and no more of them at once than there are seats.
+"""Connections of browsers, each answered in a task of its own, and no more of them at once than are allowed.
 
 Page: docs/pages.md. Invariants: whatever comes over one connection, it ends that one at most; one too many is told so, or
 closed where many are; a fault is told of once (`node.web.faults`).
@@ -14,9 +14,9 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.utils import wrap_app
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from node.web.connection_limits import ConnectionLimits, TooManyConnections
 from node.web.faults import Faults
 from node.web.http1 import Http1Connection
-from node.web.seats import NoSeat, Seats
 
 MOST_REFUSED: Final = 64
 REFUSED_WITHIN_S: Final = 2.0
@@ -24,7 +24,7 @@ _REQUEST_BYTES: Final = 1 << 16
 
 
 async def answer_connections(
-    app: ASGIApp, config: Config, listener: trio.SocketListener, seats: Seats, faults: Faults
+    app: ASGIApp, config: Config, listener: trio.SocketListener, limits: ConnectionLimits, faults: Faults
 ) -> None:
     """Answers with `app` who connects, until cancelled.
 
@@ -33,11 +33,11 @@ async def answer_connections(
     wrapped = wrap_app(_told(app, faults), config.wsgi_max_body_size, "asgi")  # type: ignore[arg-type]
     context, refusing = WorkerContext(None), trio.CapacityLimiter(MOST_REFUSED)
 
-    async def seated(stream: trio.SocketStream) -> None:
+    async def answer_one(stream: trio.SocketStream) -> None:
         try:
-            with seats.seat(stream.socket.getpeername()[0]):
+            with limits.connection(stream.socket.getpeername()[0]):
                 await Http1Connection(wrapped, config, context, stream)
-        except NoSeat as error:
+        except TooManyConnections as error:
             if refusing.available_tokens:
                 async with refusing:
                     await _refuse(stream, str(error))
@@ -46,7 +46,7 @@ async def answer_connections(
 
     async def answer(stream: trio.SocketStream) -> None:
         try:
-            await seated(stream)
+            await answer_one(stream)
         except* Exception as faulty:
             faults.note(f"A connection was ended by a fault: {_kind(faulty)}.")
 

@@ -20,13 +20,13 @@ from hypercorn.config import Config
 from node.disk.home import Home, HomeError
 from node.disk.lockfile import DirectoryInUse
 from node.web.app import make_app
+from node.web.connection_limits import ConnectionLimits
 from node.web.connections import answer_connections
 from node.web.day_maker import DayMaker
 from node.web.faults import TOLD_AGAIN_S, Faults
 from node.web.games.indexer import Indexer
 from node.web.guard import LOCAL, Guard
 from node.web.model.feeder import Feeder, is_busy
-from node.web.seats import Seats
 
 LOOK_AGAIN_S: Final = 1.0
 REST: Final = 1.0
@@ -61,7 +61,7 @@ async def serve_pages(home: Home, host: str, port: int, say: Said, proxies: Coll
                 nursery.start_soon(_index, indexer, maker, say)
                 app = make_app(home, faults, proxies=proxies, hosts=_hosts(host, proxies))
                 listener = _listening(host, port)
-                nursery.start_soon(_serve, app, listener, Seats(proxies=proxies), faults)
+                nursery.start_soon(_serve, app, listener, ConnectionLimits(proxies=proxies), faults)
                 nursery.start_soon(_tell, faults)
                 say(f"Pages of this run: {_url(listener)} (Ctrl-C ends this).")
         finally:
@@ -77,14 +77,14 @@ async def _tell(faults: Faults) -> None:
         faults.tell()
 
 
-async def _serve(app: Guard, listener: trio.SocketListener, seats: Seats, faults: Faults) -> None:
+async def _serve(app: Guard, listener: trio.SocketListener, limits: ConnectionLimits, faults: Faults) -> None:
     config = Config()
     config.accesslog = None
     config.errorlog = "-"
     config.loglevel = "WARNING"
     config.read_timeout = READ_TIMEOUT_S
     config.include_server_header = False
-    await answer_connections(app, config, listener, seats, faults)
+    await answer_connections(app, config, listener, limits, faults)
 
 
 def _hosts(host: str, proxies: Collection[str]) -> Collection[str]:

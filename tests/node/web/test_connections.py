@@ -10,22 +10,22 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from node.web import paced_stream
+from node.web.connection_limits import ConnectionLimits, TooManyConnections
 from node.web.connections import answer_connections
 from node.web.faults import Faults
 from node.web.http1 import Http1
-from node.web.seats import NoSeat, Seats
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 HERE = PlainTextResponse("here")
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp, seats: Seats, said: list[str]) -> AsyncIterator[int]:
+async def serving(app: ASGIApp, limits: ConnectionLimits, said: list[str]) -> AsyncIterator[int]:
     """The port at which an application is served."""
     (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
     with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(answer_connections, app, Config(), listener, seats, Faults(said.append))
+            nursery.start_soon(answer_connections, app, Config(), listener, limits, Faults(said.append))
             yield listener.socket.getsockname()[1]
             nursery.cancel_scope.cancel()
 
@@ -56,21 +56,25 @@ async def asked(port: int, request: bytes = GET) -> str:
     return data.decode()
 
 
-def test_seats_are_counted_in_all_and_an_address() -> None:
-    seats = Seats(3, 2, proxies=["192.0.2.9"])
-    with seats.seat("192.0.2.1"), seats.seat("192.0.2.1"):
-        with pytest.raises(NoSeat, match="Your address"), seats.seat("192.0.2.1"):
+def test_connections_are_counted_in_all_and_an_address() -> None:
+    limits = ConnectionLimits(3, 2, proxies=["192.0.2.9"])
+    with limits.connection("192.0.2.1"), limits.connection("192.0.2.1"):
+        with pytest.raises(TooManyConnections, match="Your address"), limits.connection("192.0.2.1"):
             pass
-        with seats.seat("192.0.2.2"), pytest.raises(NoSeat, match="as many connections as it takes"):
-            seats.seat("192.0.2.3").__enter__()
-    with seats.seat("192.0.2.9"), seats.seat("192.0.2.9"), seats.seat("192.0.2.9"):
+        with limits.connection("192.0.2.2"), pytest.raises(TooManyConnections, match="as many connections as it takes"):
+            limits.connection("192.0.2.3").__enter__()
+    with limits.connection("192.0.2.9"), limits.connection("192.0.2.9"), limits.connection("192.0.2.9"):
         pass
-    with seats.seat("2001:db8::1"), seats.seat("2001:db8::2"), pytest.raises(NoSeat, match="Your address"):
-        seats.seat("2001:db8::3").__enter__()
+    with (
+        limits.connection("2001:db8::1"),
+        limits.connection("2001:db8::2"),
+        pytest.raises(TooManyConnections, match="Your address"),
+    ):
+        limits.connection("2001:db8::3").__enter__()
 
 
 async def test_one_too_many_is_told_so_until_another_ends() -> None:
-    async with serving(HERE, Seats(2), []) as port:
+    async with serving(HERE, ConnectionLimits(2), []) as port:
         async with await connect(port) as first, await connect(port) as second:
             for stream in (first, second):
                 await stream.send_all(GET)
@@ -85,9 +89,9 @@ async def test_one_too_many_is_told_so_until_another_ends() -> None:
             await trio.sleep(0.01)
 
 
-async def test_who_says_nothing_holds_no_seat_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_says_nothing_holds_no_place_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Config, "keep_alive_timeout", 0.2)
-    async with serving(HERE, Seats(1), []) as port, await connect(port) as silent:
+    async with serving(HERE, ConnectionLimits(1), []) as port, await connect(port) as silent:
         for part in (b"GET / HT", b"TP/1.1\r\n", b"Host: "):  # each letter is no more patience
             await silent.send_all(part)
             await trio.sleep(0.1)
@@ -95,7 +99,7 @@ async def test_who_says_nothing_holds_no_seat_for_ever(monkeypatch: pytest.Monke
             await trio.sleep(0.01)
 
 
-async def test_who_reads_nothing_holds_no_seat_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_reads_nothing_holds_no_place_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paced_stream, "PIECE_WITHIN_S", 0.2)
     ends: list[str] = []
 
@@ -109,8 +113,8 @@ async def test_who_reads_nothing_holds_no_seat_for_ever(monkeypatch: pytest.Monk
             ends.append("given up")
             raise
 
-    seats, said = Seats(1), list[str]()
-    async with serving(long, seats, said) as port, await connect(port) as stream:
+    limits, said = ConnectionLimits(1), list[str]()
+    async with serving(long, limits, said) as port, await connect(port) as stream:
         await stream.send_all(GET)
         while not ends:
             await trio.sleep(0.01)
@@ -131,7 +135,7 @@ async def asked_head(port: int) -> str:
 )
 async def test_no_other_protocol_is_offered(more: str) -> None:
     said: list[str] = []
-    async with serving(HERE, Seats(), said) as port:
+    async with serving(HERE, ConnectionLimits(), said) as port:
         answer = await asked(
             port, f"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n{more}\r\n\r\n".encode()
         )
@@ -146,7 +150,7 @@ async def test_a_fault_ends_its_connection_alone_and_is_told_of_once(monkeypatch
         raise ZeroDivisionError("whatever the peer said")
 
     said: list[str] = []
-    async with serving(HERE, Seats(), said) as port:
+    async with serving(HERE, ConnectionLimits(), said) as port:
         with monkeypatch.context() as patch:
             patch.setattr(Http1, "handle", broken)
             for _ in range(3):
@@ -160,7 +164,7 @@ async def test_an_answer_that_fails_is_told_of_once_with_all_that_led_to_it() ->
         raise ZeroDivisionError
 
     said: list[str] = []
-    async with serving(broken, Seats(), said) as port:
+    async with serving(broken, ConnectionLimits(), said) as port:
         for _ in range(3):
             assert (await asked(port)).startswith("HTTP/1.1 500")
     assert len(said) == 1
