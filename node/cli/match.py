@@ -122,9 +122,9 @@ def match(
     from node.cli.match_table import match_table
     from node.cli.options import parse_kernel
     from node.matches.colours import Colours
-    from node.matches.house import open_house
     from node.matches.match import MatchSettings, pair_seed, play_match
     from node.matches.match_record import open_record
+    from node.matches.match_run import find_match_run
     from node.matches.match_sgf import MatchSgf
     from node.matches.network_player import is_same_network
     from node.matches.players import Allowance, find_opponent, verify_engines
@@ -138,14 +138,14 @@ def match(
         raise click.UsageError("--time and --visits exclude each other.")
     if sprt is not None and colours != "swap":
         raise click.UsageError("--sprt needs swapped colours: with fixed ones it would test who has the better side.")
-    house = open_house(directory, (a, b))
-    config = engine_config(house.manifest.gate_search)
+    run = find_match_run(directory, (a, b))
+    config = engine_config(run.manifest.gate_search)
     if visits is not None:
         config = replace(config, visits_full=visits, visits_fast=visits)
     komi_half = None if komi is None else int(2 * komi)
     setups = make_setups(
-        house.manifest,
-        house.steps,
+        run.manifest,
+        run.steps,
         size,
         komi_half,
         openings,
@@ -159,7 +159,7 @@ def match(
         players = []
         for side, name in zip(SIDES, (a, b), strict=True):
             startup = tuple(command for whom, command in tell if whom.lower() == side)
-            players.append(find_opponent(name, house.gallery, allowance, setups.sizes, startup))
+            players.append(find_opponent(name, run.gallery, allowance, setups.sizes, startup))
             stack.callback(players[-1].close)
         rules, opening = setups(0, pair_seed(0))
         verify_engines(players, rules, Start(rules, tuple(opening), handicap or 0).stones)
@@ -183,7 +183,7 @@ def match(
         )
         if record is not None:
             facts: dict[str, Any] = {
-                "run": house.run,
+                "run": run.run_id,
                 "players": [{"name": player.name, "identity": player.identity} for player in players],
                 "visits": config.visits_full if time_s is None else None,
                 "search": sha256(repr(config).encode()).hexdigest()[:16],

@@ -17,10 +17,8 @@ from node.matches.match_record import MatchRecord
 from node.matches.match_result import MatchResult, Tally
 from node.matches.match_sgf import MatchSgf
 from node.matches.opponent import SEED_DOMAIN, Opponent
-from node.matches.played_game import PlayedGame
+from node.matches.played_game import Pair
 from node.matches.playing import Start, play_game
-
-Pair = tuple[PlayedGame, PlayedGame]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,10 @@ from typing import Any, Final
 from node.disk.files import naming
 from node.matches.colours import Colours
 from node.matches.match_result import Tally
-from node.matches.played_game import PlayedGame
+from node.matches.played_game import Pair, PlayedGame
 
 FORMAT: Final = "gonode/match/1"
 MAX_BYTES: Final = 1 << 30
-
-Pair = tuple[PlayedGame, PlayedGame]
 
 
 class RecordError(ValueError):

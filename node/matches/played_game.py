@@ -91,6 +91,10 @@ class PlayedGame:
         return cls(size, int(komi_half), *texts, handicap, times, dispute)
 
 
+Pair = tuple[PlayedGame, PlayedGame]
+"""Both games of a pair, in the order of their numbers."""
+
+
 def scored_game(game: Game, handicap: int = 0, times: Times | None = None) -> PlayedGame:
     """A game that was played to its end, by its score."""
     return _game(game, write_result(game.score_half()), "", handicap, times)
