@@ -161,12 +161,13 @@ def test_stop_answers_every_job() -> None:
 
 def test_a_stopped_game_goes_on_in_another_engine() -> None:
     mine = replace(job(1, cap=60), config=SearchConfig(visits_full=2000, visits_fast=2000))
-    network, begun = LoadNetwork(NET.digest, NET.file), b""
-    for _ in range(4):
+    network, begun, lives, pause_s = LoadNetwork(NET.digest, NET.file), b"", 0, 0.06
+    while lives < 4 or not begun:
+        lives += 1
         with engine() as it:
             assert isinstance(it.hear(), Ready)
             it.say(network, Play(PipeJob.of(mine), begun))
-            time.sleep(0.06)
+            time.sleep(pause_s)
             it.say(Stop())
             answer = it.hear()
             assert isinstance(answer, Finished)
@@ -175,7 +176,9 @@ def test_a_stopped_game_goes_on_in_another_engine() -> None:
             begun = answer.done.begun
             assert isinstance(it.hear(), CanaryAnswer)
             assert it.hear() is None
-    assert begun
+        if not begun:  # a busy machine has not searched the first ply
+            assert pause_s < 30
+            pause_s *= 2
     with engine() as it:
         assert isinstance(it.hear(), Ready)
         it.say(network, Play(PipeJob.of(mine), begun), Play(PipeJob.of(job(2)), begun))
