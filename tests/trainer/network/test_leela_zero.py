@@ -84,7 +84,6 @@ def test_leelaz_computes_the_same(blocks: int, channels: int, name: str, tmp_pat
 
 
 @needs_leelaz
-@pytest.mark.soak
 def test_leelaz_computes_the_same_of_two_hundred_positions(tmp_path: Path) -> None:
     net = net_of(77, 4, 32)
     (tmp_path / "weights.txt").write_bytes(net.weights().encode())
